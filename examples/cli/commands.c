@@ -1,0 +1,242 @@
+/* Every command, its options and its help. One line of a table each: what isn't listed is refused by name. */
+#include "commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define OPTIONS_END { NULL, NULL, NULL }
+
+const option global_options[] = {
+    { "store", "DIR", "where the stores lie (default: $XDG_DATA_HOME/uar, or ~/.local/share/uar)" },
+    { "owner", "ID", "tenant (default: local)" },
+    { "user", "ID", "user (default: me)" },
+    { "agent", "ID", "agent (default: assistant)" },
+    { "session", "ID", "session (default: default)" },
+    { "task", "ID", "task (default: none)" },
+    { "model", "SPEC", "offline, script:FILE, replay:FORMAT:PATH[?chunk=N] or openai:URL#NAME (default: offline)" },
+    { "script-from", "N", "with script: begin at line N" },
+    { "embedder", "SPEC", "auto or lexical (default: auto, which is lexical here)" },
+    { "memory", NULL, "use the memory service, whatever the settings say" },
+    { "no-memory", NULL, "don't use it" },
+    { "allow-shared-memory", NULL, "may write memory of global and agent scope" },
+    { "json", NULL, "JSON on stdout (one object, or one a line) and on stderr" },
+    { "quiet", NULL, "only answers and errors" },
+    OPTIONS_END,
+};
+
+static const option run_options[] = {
+    { "events", "FORM", "text or json, one event a line (default: text; with --json: json)" },
+    { "tools", "FILE", "JSON array of tools, each with a command to run" },
+    { "approve", "RULE", "calls that need approval: ask, auto or deny (default: ask)" },
+    { "max-steps", "N", "at most N model calls (default: 32)" },
+    { "instructions", "TEXT", "system text" },
+    { "budget", "K=V", "not in this version" },
+    { "policy", "FILE", "not in this version" },
+    OPTIONS_END,
+};
+
+static const option chat_options[] = {
+    { "tools", "FILE", "JSON array of tools, each with a command to run" },
+    { "approve", "RULE", "calls that need approval: ask, auto or deny (default: ask)" },
+    { "max-steps", "N", "at most N model calls a turn (default: 32)" },
+    { "instructions", "TEXT", "system text" },
+    OPTIONS_END,
+};
+
+static const option page_options[] = {
+    { "limit", "N", "at most N (default: all)" },
+    { "after", "CURSOR", "go on behind the page that named this cursor" },
+    OPTIONS_END,
+};
+
+static const option runs_list_options[] = {
+    { "state", "S", "only running, paused, in_doubt, interrupted, done, failed or cancelled" },
+    OPTIONS_END,
+};
+
+static const option draft_options[] = {
+    { "scope", "S", "global, agent, user, session or task (default: user)" },
+    { "type", "T", "episodic, semantic, procedural or associative (default: semantic)" },
+    { "category", "C", "a label; may be given again" },
+    { "metadata", "JSON", "an object to keep with it" },
+    { "importance", "X", "0 to 1 (default: 0.5)" },
+    { "fact", "SUBJECT/ATTRIBUTE", "slot that holds one current fact; the first / splits" },
+    { "created", "RFC3339", "when it was said (default: now)" },
+    { "valid-until", "RFC3339", "when it ends (default: never)" },
+    OPTIONS_END,
+};
+
+static const option filter_options[] = {
+    { "scope", "S", "only this scope; may be given again" },
+    { "type", "T", "only this type; may be given again" },
+    { "category", "C", "only with this label" },
+    { "metadata", "JSON", "only with these members in the metadata" },
+    { "since", "DATE", "created at or after (RFC 3339, or a day)" },
+    { "before", "DATE", "created before" },
+    OPTIONS_END,
+};
+
+static const option view_options[] = {
+    { "as-of", "DATE", "what held then, in the version of that time" },
+    { "include-past", NULL, "list: also what has ended or was superseded" },
+    OPTIONS_END,
+};
+
+static const option operator_options[] = {
+    { "all-users", NULL, "act as the operator of --owner: see every user's records" },
+    OPTIONS_END,
+};
+
+static const option search_options[] = {
+    { "limit", "N", "at most N hits, 1 to 1000 (default: 10)" },
+    { "batch", "FILE", "a question a line: {\"query\":\"…\",\"limit\":10,…filters}; - is stdin" },
+    OPTIONS_END,
+};
+
+static const option update_options[] = {
+    { "type", "T", "new type" },
+    { "category", "C", "new labels; may be given again" },
+    { "metadata", "JSON", "new object" },
+    { "importance", "X", "new importance" },
+    { "revision", "N", "only if it is at this revision" },
+    OPTIONS_END,
+};
+
+static const option delete_options[] = {
+    { "yes", NULL, "needed to delete all that match filters" },
+    OPTIONS_END,
+};
+
+static const option import_options[] = {
+    { "verbatim", NULL, "merge nothing: each line becomes a record with its id and times" },
+    OPTIONS_END,
+};
+
+#define LATER(name, verb, operands) { name, verb, operands, 0, 0, "not in this version", { NULL }, NULL }
+#define GROUP(name, summary) { name, "", "", 0, 0, summary, { NULL }, NULL }
+
+static const command commands[] = {
+    { "chat", NULL, "", 0, 0, "lines on stdin, answers on stdout", { chat_options }, cmd_chat },
+    { "run", NULL, "PROMPT|-", 1, 1, "one turn; - reads the prompt from stdin", { run_options }, cmd_run },
+    GROUP("runs", "look at runs"),
+    { "runs", "list", "", 0, 0, "runs, oldest first", { page_options, runs_list_options }, cmd_runs_list },
+    { "runs", "show", "RUN", 1, 1, "one run", { NULL }, cmd_runs_show },
+    LATER("runs", "approve", "RUN [CALL]"),
+    LATER("runs", "deny", "RUN [CALL]"),
+    LATER("runs", "resume", "RUN"),
+    LATER("runs", "cancel", "RUN"),
+    LATER("runs", "abandon", "RUN"),
+    LATER("runs", "settle", "RUN CALL"),
+    LATER("runs", "fork", "RUN"),
+    LATER("runs", "replay", "RUN"),
+    GROUP("sessions", "look at sessions"),
+    { "sessions", "list", "", 0, 0, "sessions of the user", { page_options }, cmd_sessions_list },
+    { "sessions", "show", "SESSION", 1, 1, "messages of a session", { NULL }, cmd_sessions_show },
+    LATER("sessions", "delete", "SESSION"),
+    LATER("sessions", "rename", "SESSION NAME"),
+    LATER("sessions", "export", "SESSION"),
+    GROUP("memory", "write, search and look after memory"),
+    { "memory", "add", "TEXT", 1, 1, "write a record", { draft_options, operator_options }, cmd_memory_add },
+    { "memory", "get", "ID", 1, 1, "one record", { operator_options }, cmd_memory_get },
+    { "memory", "list", "", 0, 0, "records, newest write first",
+      { page_options, filter_options, view_options, operator_options }, cmd_memory_list },
+    { "memory", "search", "QUERY", 0, 1, "find records by words",
+      { search_options, filter_options, view_options, operator_options }, cmd_memory_search },
+    { "memory", "update", "ID [TEXT]", 1, 2, "change a record", { update_options, operator_options },
+      cmd_memory_update },
+    { "memory", "delete", "[ID]", 0, 1, "erase a record, or all that match filters",
+      { delete_options, filter_options, operator_options }, cmd_memory_delete },
+    { "memory", "history", "ID", 1, 1, "all versions of a record, oldest first", { operator_options },
+      cmd_memory_history },
+    { "memory", "stats", "", 0, 0, "how many records", { filter_options, view_options, operator_options },
+      cmd_memory_stats },
+    { "memory", "import", "FILE|-", 1, 1, "read records, one JSON object a line", { import_options, operator_options },
+      cmd_memory_import },
+    { "memory", "export", "", 0, 0, "write all records, one JSON object a line",
+      { filter_options, operator_options }, cmd_memory_export },
+    LATER("memory", "compress", ""),
+    LATER("memory", "reindex", ""),
+    LATER("memory", "graph", "..."),
+    LATER("memory", "stream", "..."),
+    GROUP("settings", "look at and change settings"),
+    { "settings", "list", "", 0, 0, "all settings", { NULL }, cmd_settings_list },
+    { "settings", "get", "KEY", 1, 1, "one setting", { NULL }, cmd_settings_get },
+    { "settings", "set", "KEY VALUE", 2, 2, "store a setting; VALUE is JSON", { NULL }, cmd_settings_set },
+    LATER("knowledge", NULL, "..."),
+    LATER("skills", NULL, "..."),
+    LATER("graph", NULL, "..."),
+    LATER("agents", NULL, "..."),
+    LATER("mcp", NULL, ""),
+    LATER("admin", NULL, "METHOD PATH [BODY]"),
+    LATER("doctor", NULL, ""),
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+const command *command_find(const char *name, const char *verb) {
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const command *c = &commands[i];
+        if (strcmp(c->name, name) != 0) continue;
+        if (verb == NULL || (c->verb != NULL && c->verb[0] != '\0' && strcmp(c->verb, verb) == 0)) return c;
+    }
+    return NULL;
+}
+
+static void print_options(const char *title, const option *table) {
+    if (table == NULL) return;
+    printf("%s\n", title);
+    for (const option *o = table; o->name != NULL; o++) {
+        char left[64];
+        snprintf(left, sizeof left, "--%s%s%s", o->name, o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
+        printf("  %-26s %s\n", left, o->docs);
+    }
+}
+
+static void print_usage_line(const command *c) {
+    char left[64];
+    bool verb = c->verb != NULL && c->verb[0] != '\0';
+    snprintf(left, sizeof left, "%s%s%s%s%s", c->name, verb ? " " : "", verb ? c->verb : "",
+             c->operands[0] != '\0' ? " " : "", c->operands);
+    printf("  %-26s %s\n", left, c->summary);
+}
+
+static void print_own_options(const command *c) {
+    char title[64];
+    snprintf(title, sizeof title, "\nOptions of %s%s%s:", c->name, c->verb != NULL ? " " : "",
+             c->verb != NULL ? c->verb : "");
+    const char *heading = title;
+    for (size_t i = 0; i < OPTION_TABLES && c->options[i] != NULL; i++, heading = "")
+        print_options(heading, c->options[i]);
+}
+
+static void print_program(void) {
+    printf("uar: an agent runtime on the command line, over libuar\n\nusage: uar [global options] COMMAND …\n\n"
+           "Commands:\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (commands[i].verb == NULL || commands[i].verb[0] == '\0') print_usage_line(&commands[i]);
+    print_options("\nGlobal options:", global_options);
+    printf("  %-26s %s\n  %-26s %s\n", "--help", "this text; behind a command: about it", "--version",
+           "the version");
+    printf("\nExit codes: 0 ok, 1 the run failed, 2 usage or a bad file, 3 store, 4 cancelled, 5 paused, 6 not found, "
+           "7 busy.\n");
+}
+
+void help_print(const command *c) {
+    if (c == NULL) {
+        print_program();
+        return;
+    }
+    bool all = c->verb != NULL && c->verb[0] == '\0';
+    printf("usage: uar [global options] %s%s\n\n", c->name, all ? " SUBCOMMAND …" : " …");
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const command *each = &commands[i];
+        if (each == c ? !all : all && strcmp(each->name, c->name) == 0 && each->verb[0] != '\0') print_usage_line(each);
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const command *each = &commands[i];
+        if (each == c || (all && strcmp(each->name, c->name) == 0)) {
+            if (each->options[0] != NULL) print_own_options(each);
+        }
+    }
+    printf("\nGlobal options: see 'uar --help'.\n");
+}

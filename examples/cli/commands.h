@@ -1,0 +1,39 @@
+/*
+ * Every command of the program, and what people read about them.
+ */
+#ifndef UAR_CLI_COMMANDS_H
+#define UAR_CLI_COMMANDS_H
+
+#include "args.h"
+
+/* Options that every command takes. */
+extern const option global_options[];
+
+/* The entry of a command (`verb` NULL: the command itself, or the entry that stands for its verbs), or NULL. */
+const command *command_find(const char *name, const char *verb);
+
+/* Print help: of the whole program if `c` is NULL, else of one command with its verbs. */
+void help_print(const command *c);
+
+struct app;
+int cmd_chat(struct app *app);
+int cmd_run(struct app *app);
+int cmd_runs_list(struct app *app);
+int cmd_runs_show(struct app *app);
+int cmd_sessions_list(struct app *app);
+int cmd_sessions_show(struct app *app);
+int cmd_settings_list(struct app *app);
+int cmd_settings_get(struct app *app);
+int cmd_settings_set(struct app *app);
+int cmd_memory_add(struct app *app);
+int cmd_memory_get(struct app *app);
+int cmd_memory_list(struct app *app);
+int cmd_memory_search(struct app *app);
+int cmd_memory_update(struct app *app);
+int cmd_memory_delete(struct app *app);
+int cmd_memory_history(struct app *app);
+int cmd_memory_stats(struct app *app);
+int cmd_memory_import(struct app *app);
+int cmd_memory_export(struct app *app);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * The desk of chat and run: one runtime with its memory, tools, sink and signals, and turns on it.
+ *
+ * One turn runs at a time. Events come on a thread of the library: it writes them out, and leaves approvals that a person
+ * must decide for the thread that called desk_turn. A turn is over when the library says that nothing more will come from
+ * its run, so memory that was captured after the answer is shown too.
+ */
+#ifndef UAR_CLI_DESK_H
+#define UAR_CLI_DESK_H
+
+#include "app.h"
+#include "lines.h"
+
+#include <uar/run.h>
+
+typedef enum desk_form { DESK_TEXT, DESK_JSON } desk_form;
+
+typedef struct desk desk;
+
+/* Open everything: options, settings, tools, memory, runtime. CODE_OK, or a code after a report. */
+int desk_open(desk **out, const app *a, desk_form form);
+/* Say how memory stands, where somebody is there to read it. */
+void desk_greet(desk *d);
+/* One turn; a failure is reported. Returns the exit code that it deserves. */
+int desk_turn(desk *d, uar_str input);
+/* The next line of stdin, for chat. */
+line_kind desk_line(desk *d, text_buffer *line);
+/* True if nobody reads stdout any more. */
+bool desk_is_deaf(const desk *d);
+void desk_close(desk *d);
+
+/* The form that --events and --json ask for. CODE_OK, or a code after a report. */
+int desk_form_of(desk_form *out, const app *a);
+
+#endif

@@ -1,0 +1,169 @@
+/* Is it JSON? See json_syntax.h. Recursion is bounded by MAX_DEPTH. */
+#include "json_syntax.h"
+
+#include "text.h"
+
+#include <stdlib.h>
+
+enum { MAX_DEPTH = 64 };
+
+typedef struct scan {
+    const char *at;
+    const char *end;
+    const char *why; /* NULL: no fault so far; `at` is then where the fault lies */
+} scan;
+
+static bool fail(scan *s, const char *why) {
+    if (s->why == NULL) s->why = why;
+    return false;
+}
+
+static void skip_space(scan *s) {
+    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'))
+        s->at++;
+}
+
+static bool take(scan *s, char c) {
+    if (s->at == s->end || *s->at != c) return false;
+    s->at++;
+    return true;
+}
+
+static bool is_digit(const scan *s) {
+    return s->at < s->end && *s->at >= '0' && *s->at <= '9';
+}
+
+static bool digits(scan *s) {
+    if (!is_digit(s)) return fail(s, "a digit is missing");
+    while (is_digit(s))
+        s->at++;
+    return true;
+}
+
+static bool number(scan *s) {
+    take(s, '-');
+    if (!take(s, '0') && !digits(s)) return false;
+    if (take(s, '.') && !digits(s)) return false;
+    if (take(s, 'e') || take(s, 'E')) {
+        if (!take(s, '+')) take(s, '-');
+        return digits(s);
+    }
+    return true;
+}
+
+/* Four hexadecimal digits; -1 if they aren't there. */
+static long hex4(scan *s) {
+    long value = 0;
+    for (int i = 0; i < 4; i++, s->at++) {
+        char c = s->at < s->end ? *s->at : '\0';
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0) return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+static bool escape(scan *s) {
+    if (s->at == s->end) return fail(s, "the text ends inside a string");
+    char c = *s->at;
+    if (c != 'u') {
+        if (strchr("\"\\/bfnrt", c) == NULL || c == '\0') return fail(s, "an unknown escape");
+        s->at++;
+        return true;
+    }
+    s->at++;
+    long unit = hex4(s);
+    if (unit < 0) return fail(s, "\\u needs four hexadecimal digits");
+    if (unit == 0) return fail(s, "U+0000 is not allowed");
+    if (unit >= 0xDC00 && unit <= 0xDFFF) return fail(s, "a lone surrogate");
+    if (unit < 0xD800 || unit > 0xDBFF) return true;
+    long low = take(s, '\\') && take(s, 'u') ? hex4(s) : -1;
+    return (low >= 0xDC00 && low <= 0xDFFF) || fail(s, "a lone surrogate");
+}
+
+static bool string(scan *s) {
+    if (!take(s, '"')) return fail(s, "a string is missing");
+    while (s->at < s->end && *s->at != '"') {
+        if ((unsigned char)*s->at < 0x20) return fail(s, "a control character in a string");
+        if (take(s, '\\')) {
+            if (!escape(s)) return false;
+        } else {
+            s->at++;
+        }
+    }
+    return take(s, '"') || fail(s, "the text ends inside a string");
+}
+
+static bool word(scan *s, const char *w) {
+    size_t len = strlen(w);
+    if ((size_t)(s->end - s->at) < len || memcmp(s->at, w, len) != 0) return fail(s, "a value is missing");
+    s->at += len;
+    return true;
+}
+
+static bool value(scan *s, int depth);
+
+static bool member(scan *s, int depth) {
+    skip_space(s);
+    if (!string(s)) return false;
+    skip_space(s);
+    if (!take(s, ':')) return fail(s, "':' is missing");
+    return value(s, depth);
+}
+
+/* What stands between brackets; the opening one has been taken. */
+static bool items(scan *s, char close, int depth) {
+    if (depth > MAX_DEPTH) return fail(s, "nested too deep");
+    skip_space(s);
+    if (take(s, close)) return true;
+    for (;;) {
+        if (!(close == '}' ? member(s, depth) : value(s, depth))) return false;
+        skip_space(s);
+        if (take(s, close)) return true;
+        if (!take(s, ',')) return fail(s, close == '}' ? "',' or '}' is missing" : "',' or ']' is missing");
+    }
+}
+
+static bool value(scan *s, int depth) {
+    skip_space(s);
+    if (s->at == s->end) return fail(s, "the text ends too early");
+    switch (*s->at) {
+    case '{': s->at++; return items(s, '}', depth + 1);
+    case '[': s->at++; return items(s, ']', depth + 1);
+    case '"': return string(s);
+    case 't': return word(s, "true");
+    case 'f': return word(s, "false");
+    case 'n': return word(s, "null");
+    default: return *s->at == '-' || is_digit(s) ? number(s) : fail(s, "a value is missing");
+    }
+}
+
+size_t json_fault(uar_str text, const char **why) {
+    size_t bad = text_fault(text.ptr, text.len);
+    scan s = { text.ptr, text.ptr + text.len, NULL };
+    if (bad < text.len) {
+        s.at += bad;
+        s.why = "not valid UTF-8";
+    } else if (value(&s, 0)) {
+        skip_space(&s);
+        if (s.at < s.end) s.why = "something stands behind the value";
+    }
+    if (why != NULL) *why = s.why;
+    if (s.why == NULL) return text.len;
+    size_t at = (size_t)(s.at - text.ptr);
+    return at < text.len ? at : text.len > 0 ? text.len - 1 : 0;
+}
+
+cJSON *json_parse(uar_str text, size_t *fault, const char **why) {
+    *why = NULL;
+    *fault = json_fault(text, why);
+    if (*why != NULL) return NULL;
+    char *copy = must_copy(text);
+    cJSON *node = cJSON_Parse(copy);
+    free(copy);
+    if (node == NULL) *why = "not JSON";
+    return node;
+}

@@ -1,0 +1,25 @@
+/*
+ * Ctrl-C and termination, heard by a thread instead of a handler.
+ *
+ * SIGINT and SIGTERM are blocked in every thread; one thread waits for them and calls `heard`, which may lock and allocate
+ * as it likes. A pipe wakes whoever waits for input.
+ */
+#ifndef UAR_CLI_SIGNALS_H
+#define UAR_CLI_SIGNALS_H
+
+#include <stdbool.h>
+
+typedef struct signals signals;
+
+/* Before any other thread is started. NULL if there is no thread or pipe for it. */
+signals *signals_start(void (*heard)(void *ctx), void *ctx);
+/* A descriptor that can be read once a signal came. */
+int signals_wake_fd(const signals *s);
+/* Make the descriptor readable, as a signal would. Any thread. */
+void signals_wake(signals *s);
+/* Make the descriptor silent again. */
+void signals_calm(signals *s);
+/* NULL is fine. */
+void signals_stop(signals *s);
+
+#endif

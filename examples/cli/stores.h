@@ -1,0 +1,37 @@
+/*
+ * Where the stores lie, and how they are opened.
+ *
+ * DIR/state/state.db holds sessions, runs and settings, DIR/memory/memory.db the memory. Folders are made as they are
+ * needed, for their owner only (0700).
+ */
+#ifndef UAR_CLI_STORES_H
+#define UAR_CLI_STORES_H
+
+#include "app.h"
+
+#include <uar/memory.h>
+#include <uar/runtime.h>
+
+/* Path of DIR/`folder`/`file`, its folders made. CODE_OK, or a code after a report. Free with free(). */
+int stores_path(char **out, const app *a, const char *folder, const char *file);
+
+/* What a runtime gets beside its state; all may be zero. */
+typedef struct stores_extras {
+    uar_builder_options options;
+    const uar_event_sink *sink;
+    const uar_tool *tools;
+    size_t tool_count;
+    uar_memory *memory;     /* borrowed */
+    bool with_model;        /* the one of --model; else the offline one */
+} stores_extras;
+
+/* A runtime over the state store. CODE_OK, or a code after a report. */
+int stores_open(uar_runtime **out, const app *a, const stores_extras *extras);
+void stores_close(uar_runtime *rt);
+
+/* The memory, perhaps unavailable: never NULL. */
+uar_memory *stores_memory(const app *a);
+/* The memory for `uar memory …`: CODE_OK, or CODE_STORE after a report. */
+int stores_memory_open(uar_memory **out, const app *a);
+
+#endif

@@ -1,0 +1,147 @@
+/*
+ * The store of a memory: its tables, and every statement that the library runs on it. Values are always bound.
+ *
+ * Invariants of the file:
+ *  - `version` has one current row a record (its `num` never changes) and one row an older version. Rows are only appended
+ *    or removed; each carries a random `mark` at both ends, unique to it, so that stray copies of a row can be found.
+ *  - `posting` holds exactly the terms that `version.terms` names, as keyed numbers; `segment` counts them.
+ *  - text lives in `version` only.
+ *
+ * Parameters: ?1–?7 say who calls (caller_bind), ?8–?17 which records (filter_bind), ?18 and up are the statement's own.
+ */
+#ifndef UAR_LIB_MEMORY_SCHEMA_H
+#define UAR_LIB_MEMORY_SCHEMA_H
+
+#define SCHEMA_APPLICATION_ID 0x75617252 /* "uarR" */
+#define SCHEMA_VERSION 1
+
+static const char schema_sql[] =
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE segment(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, owner TEXT NOT NULL,"
+    " records INTEGER NOT NULL DEFAULT 0, tokens INTEGER NOT NULL DEFAULT 0);"
+    "CREATE INDEX segment_owner ON segment(owner);"
+    "CREATE TABLE version(num INTEGER PRIMARY KEY AUTOINCREMENT, mark BLOB NOT NULL, id BLOB NOT NULL,"
+    " seg INTEGER NOT NULL, revision INTEGER NOT NULL, current INTEGER NOT NULL, scope INTEGER NOT NULL,"
+    " type INTEGER NOT NULL, trust INTEGER NOT NULL, owner TEXT NOT NULL, user TEXT, agent TEXT, session TEXT,"
+    " task TEXT, content TEXT NOT NULL, categories TEXT NOT NULL, metadata TEXT NOT NULL, importance REAL NOT NULL,"
+    " subject TEXT, attribute TEXT, digest INTEGER NOT NULL, slot INTEGER, run BLOB, event INTEGER NOT NULL,"
+    " origin TEXT, created INTEGER NOT NULL, updated INTEGER NOT NULL, valid_from INTEGER NOT NULL,"
+    " valid_until INTEGER NOT NULL, superseded_by BLOB, embedder TEXT NOT NULL, terms BLOB NOT NULL,"
+    " length INTEGER NOT NULL, checksum BLOB NOT NULL, tail BLOB NOT NULL);"
+    "CREATE UNIQUE INDEX version_revision ON version(id, revision);"
+    "CREATE UNIQUE INDEX version_current ON version(id) WHERE current = 1;"
+    "CREATE INDEX version_digest ON version(seg, digest) WHERE current = 1;"
+    "CREATE INDEX version_slot ON version(seg, slot) WHERE slot IS NOT NULL;"
+    "CREATE INDEX version_chain ON version(superseded_by) WHERE superseded_by IS NOT NULL;"
+    "CREATE INDEX version_segment ON version(seg, num);"
+    "CREATE TABLE posting(seg INTEGER NOT NULL, term INTEGER NOT NULL, num INTEGER NOT NULL, count INTEGER NOT NULL,"
+    " PRIMARY KEY(seg, term, num)) WITHOUT ROWID;"
+    "CREATE TABLE usage(id BLOB PRIMARY KEY, recalls INTEGER NOT NULL, recalled INTEGER NOT NULL,"
+    " reinforced INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE written(owner TEXT NOT NULL, key TEXT NOT NULL, id BLOB NOT NULL, outcome INTEGER NOT NULL,"
+    " supersedes BLOB, revision INTEGER NOT NULL, PRIMARY KEY(owner, key)) WITHOUT ROWID;"
+    "CREATE TABLE tombstone(id BLOB PRIMARY KEY, seg INTEGER NOT NULL, deleted INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE erasure(mark BLOB NOT NULL);";
+
+/* The segments that the caller sees: at most five by their keys, or all of one owner for an operator. */
+#define SQL_VISIBLE                                                                                                    \
+    "(SELECT id FROM segment WHERE ?1 = 0 AND key IN (?3,?4,?5,?6,?7)"                                                 \
+    " UNION ALL SELECT id FROM segment WHERE ?1 = 1 AND owner = ?2)"
+
+/* Which versions: FILTER_LIVE, FILTER_AS_OF, FILTER_CURRENT, FILTER_ALL in ?16, the time in ?17. */
+#define SQL_FILTERED                                                                                                   \
+    "(?8 = 0 OR ((?8 >> v.scope) & 1) = 1) AND (?9 = 0 OR ((?9 >> v.type) & 1) = 1)"                                   \
+    " AND (?10 IS NULL OR v.user = ?10) AND (?11 IS NULL OR v.agent = ?11)"                                            \
+    " AND (?12 IS NULL OR v.session = ?12) AND (?13 IS NULL OR v.task = ?13)"                                          \
+    " AND (?14 = 0 OR v.created >= ?14) AND (?15 = 0 OR v.created < ?15)"                                              \
+    " AND ((?16 = 0 AND v.current = 1 AND v.valid_until > ?17)"                                                        \
+    " OR (?16 = 1 AND v.valid_from <= ?17 AND v.valid_until > ?17)"                                                    \
+    " OR (?16 = 2 AND v.current = 1) OR ?16 = 3)"
+
+/* In the order that version_read expects. */
+#define SQL_COLUMNS                                                                                                    \
+    "SELECT v.num, v.mark, v.id, v.seg, v.revision, v.current, v.scope, v.type, v.trust, v.owner, v.user, v.agent,"    \
+    " v.session, v.task, v.content, v.categories, v.metadata, v.importance, v.subject, v.attribute, v.digest, v.slot," \
+    " v.run, v.event, v.origin, v.created, v.updated, v.valid_from, v.valid_until, v.superseded_by, v.embedder,"       \
+    " v.terms, v.length, v.checksum, u.recalls, u.recalled, u.reinforced"                                              \
+    " FROM version v LEFT JOIN usage u ON u.id = v.id "
+
+#define SQL_CHAIN                                                                                                      \
+    "WITH RECURSIVE chain(id) AS (SELECT ?18 UNION SELECT o.id FROM version o JOIN chain c"                            \
+    " ON o.superseded_by = c.id) "
+
+/* X(name, text). */
+#define SQL_STATEMENTS(X)                                                                                              \
+    X(BEGIN, "BEGIN")                                                                                                  \
+    X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                                                  \
+    X(COMMIT, "COMMIT")                                                                                                \
+    X(ROLLBACK, "ROLLBACK")                                                                                            \
+    X(META_GET, "SELECT value FROM meta WHERE key = ?18")                                                              \
+    X(META_PUT, "INSERT OR REPLACE INTO meta(key, value) VALUES(?18, ?19)")                                            \
+    X(SEGMENT_FIND, "SELECT id FROM segment WHERE key = ?18")                                                          \
+    X(SEGMENT_ADD, "INSERT INTO segment(key, owner) VALUES(?18, ?19)")                                                 \
+    X(SEGMENT_COUNT, "UPDATE segment SET records = records + ?19, tokens = tokens + ?20 WHERE id = ?18")               \
+    X(SEGMENT_SUM, "SELECT total(records), total(tokens) FROM segment WHERE id IN " SQL_VISIBLE)                       \
+    X(VERSION_INSERT,                                                                                                  \
+      "INSERT INTO version(num, mark, id, seg, revision, current, scope, type, trust, owner, user, agent, session,"    \
+      " task, content, categories, metadata, importance, subject, attribute, digest, slot, run, event, origin,"        \
+      " created, updated, valid_from, valid_until, superseded_by, embedder, terms, length, checksum, tail)"            \
+      " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,"    \
+      "?28,?29,?30,?31,?32,?33,?34,?2)")                                                                               \
+    X(VERSION_UPDATE,                                                                                                  \
+      "UPDATE version SET mark = ?2, id = ?3, seg = ?4, revision = ?5, current = ?6, scope = ?7, type = ?8,"           \
+      " trust = ?9, owner = ?10, user = ?11, agent = ?12, session = ?13, task = ?14, content = ?15, categories = ?16," \
+      " metadata = ?17, importance = ?18, subject = ?19, attribute = ?20, digest = ?21, slot = ?22, run = ?23,"        \
+      " event = ?24, origin = ?25, created = ?26, updated = ?27, valid_from = ?28, valid_until = ?29,"                 \
+      " superseded_by = ?30, embedder = ?31, terms = ?32, length = ?33, checksum = ?34, tail = ?2 WHERE num = ?1")     \
+    X(VERSION_DELETE, "DELETE FROM version WHERE num = ?18")                                                           \
+    X(VERSION_BY_NUM, SQL_COLUMNS "WHERE v.num = ?18")                                                                 \
+    X(VERSION_BY_ID, SQL_COLUMNS "WHERE v.id = ?18 AND v.current = 1 AND v.seg IN " SQL_VISIBLE)                       \
+    X(VERSION_AT_REVISION, "SELECT content, metadata FROM version WHERE id = ?18 AND revision = ?19")                           \
+    X(RECORD_SEGMENT, "SELECT seg FROM version WHERE id = ?18 LIMIT 1")                                                \
+    X(VERSION_REPEAT, SQL_COLUMNS "WHERE v.seg = ?18 AND v.digest = ?19 AND v.type = ?20 AND v.current = 1"            \
+                                  " ORDER BY v.num DESC")                                                              \
+    X(VERSION_SLOT, SQL_COLUMNS "WHERE v.seg = ?18 AND v.slot = ?19 AND v.current = 1 ORDER BY v.valid_from, v.num")   \
+    X(VERSION_HISTORY, SQL_CHAIN SQL_COLUMNS "WHERE v.id IN chain AND v.seg IN " SQL_VISIBLE                           \
+                                             " ORDER BY v.valid_from, v.created, v.revision, v.num")                   \
+    X(VERSION_CHAIN, SQL_CHAIN "SELECT v.num FROM version v WHERE v.id IN chain AND v.seg = ?19")                      \
+    X(LIST_DOWN, "SELECT v.num FROM version v WHERE v.seg IN " SQL_VISIBLE " AND " SQL_FILTERED                        \
+                 " AND v.num < ?18 ORDER BY v.num DESC")                                                               \
+    X(LIST_UP, "SELECT v.num FROM version v WHERE v.seg IN " SQL_VISIBLE " AND " SQL_FILTERED                          \
+               " AND v.num > ?18 ORDER BY v.num LIMIT ?19")                                                            \
+    X(COUNT, "SELECT v.scope, count(*) FROM version v WHERE v.seg IN " SQL_VISIBLE " AND " SQL_FILTERED                \
+             " GROUP BY v.scope")                                                                                      \
+    X(ALL_NUMS, "SELECT num FROM version WHERE num > ?18 ORDER BY num LIMIT ?19")                                      \
+    X(POSTING_ADD, "INSERT INTO posting(seg, term, num, count) VALUES(?18, ?19, ?20, ?21)")                            \
+    X(POSTING_DROP, "DELETE FROM posting WHERE seg = ?18 AND term = ?19 AND num = ?20")                                \
+    X(POSTING_HAS, "SELECT count FROM posting WHERE seg = ?18 AND term = ?19 AND num = ?20")                           \
+    X(POSTING_TOTAL, "SELECT count(*) FROM posting")                                                                   \
+    X(POSTING_MATCH, "SELECT p.num, p.count, v.length FROM posting p CROSS JOIN version v ON v.num = p.num"            \
+                     " WHERE p.seg IN " SQL_VISIBLE " AND p.term = ?18 AND " SQL_FILTERED)                             \
+    X(SEGMENT_FAULT, "SELECT count(*) FROM segment s LEFT JOIN (SELECT seg, count(*) AS n, total(length) AS t"         \
+                     " FROM version WHERE length > 0 GROUP BY seg) c ON c.seg = s.id"                                  \
+                     " WHERE s.records <> coalesce(c.n, 0) OR s.tokens <> coalesce(c.t, 0)")                           \
+    X(USAGE_REINFORCE, "INSERT INTO usage(id, recalls, recalled, reinforced) VALUES(?18, 0, 0, 1)"                     \
+                       " ON CONFLICT(id) DO UPDATE SET reinforced = reinforced + 1")                                   \
+    X(USAGE_RECALL, "INSERT INTO usage(id, recalls, recalled, reinforced) SELECT ?18, 1, ?19, 0"                       \
+                    " WHERE EXISTS (SELECT 1 FROM version WHERE id = ?18)"                                             \
+                    " ON CONFLICT(id) DO UPDATE SET recalls = recalls + 1, recalled = ?19")                            \
+    X(USAGE_PUT, "INSERT OR REPLACE INTO usage(id, recalls, recalled, reinforced) VALUES(?18, ?19, ?20, ?21)")         \
+    X(USAGE_DROP, "DELETE FROM usage WHERE id = ?18")                                                                  \
+    X(WRITTEN_GET, "SELECT id, outcome, supersedes, revision FROM written WHERE owner = ?18 AND key = ?19")            \
+    X(WRITTEN_ADD, "INSERT INTO written(owner, key, id, outcome, supersedes, revision) VALUES(?18,?19,?20,?21,?22,?23)") \
+    X(TOMBSTONE_ADD, "INSERT OR REPLACE INTO tombstone(id, seg, deleted) VALUES(?18, ?19, ?20)")                       \
+    X(TOMBSTONE_DROP, "DELETE FROM tombstone WHERE id = ?18")                                                          \
+    X(ERASURE_ADD, "INSERT INTO erasure(mark) VALUES(?18)")                                                            \
+    X(ERASURE_COUNT, "SELECT count(*) FROM erasure")                                                                   \
+    X(ERASURE_LIST, "SELECT rowid, mark FROM erasure ORDER BY rowid")                                                  \
+    X(ERASURE_DROP, "DELETE FROM erasure WHERE rowid <= ?18")
+
+typedef enum sql_id {
+#define X_ENUM(name, text) SQL_##name,
+    SQL_STATEMENTS(X_ENUM)
+#undef X_ENUM
+        SQL_COUNT_OF_STATEMENTS
+} sql_id;
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * The memory object and the way into it.
+ *
+ * Lock order: `lock` is a leaf; it guards `database`, `state` and nothing else, and is never held across a call-out but
+ * allocator, clock and random. SQLite is not a call-out. All else is set by uar_memory_open and never changes.
+ */
+#ifndef UAR_LIB_MEMORY_SERVICE_H
+#define UAR_LIB_MEMORY_SERVICE_H
+
+#include <stdatomic.h>
+
+#include <uar/memory.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/struct_in.h"
+#include "memory/database.h"
+
+/* Longest text of a record, and of a question. */
+#define MEMORY_TEXT_MAX ((size_t)64 * 1024)
+/* Longest metadata that is given; merged ones may grow to sixteen times this. */
+#define MEMORY_METADATA_MAX ((size_t)64 * 1024)
+#define MEMORY_CATEGORIES_MAX 32
+#define MEMORY_LIMIT_MAX 1000
+
+struct uar_memory {
+    atomic_uint refs;
+    uar_allocator alloc;
+    uar_clock clock;
+    uar_random random;
+    uar_embedder embedder;
+    char *embedder_id;
+    char *location;
+    mutex lock;
+    bool has_lock;
+    database database;
+    uar_memory_status state;
+    uar_error reason; /* why it is unavailable */
+};
+
+/* Take the lock of a memory that works. UAR_E_DISABLED, UAR_E_UNAVAILABLE with the reason; then nothing is locked. */
+uar_status memory_enter(uar_memory *memory, uar_error *err);
+/* The same inside a snapshot. */
+uar_status memory_enter_read(uar_memory *memory, uar_error *err);
+/* The same inside a write transaction: also UAR_E_READ_ONLY, UAR_E_BUSY. */
+uar_status memory_enter_write(uar_memory *memory, uar_error *err);
+void memory_leave(uar_memory *memory);
+void memory_leave_read(uar_memory *memory);
+/* Commit if `status` is UAR_OK, else roll back; the status of the whole. */
+uar_status memory_leave_write(uar_memory *memory, uar_status status, uar_error *err);
+
+/* Whether it can be asked at all, without locking. */
+uar_status memory_usable(const uar_memory *memory, uar_error *err);
+
+#endif

@@ -1,0 +1,256 @@
+/* Owns: export and import. Invariant: what is exported and imported verbatim by an operator gives the same records, versions
+ * and counts; no lock is held while a line is handed out. */
+#include "base/str.h"
+#include "memory/filter.h"
+#include "memory/record_json.h"
+#include "memory/write.h"
+
+/* Rows read in one snapshot. */
+#define BATCH 64
+
+/* Rows of one batch as text; `after` moves on. */
+static uar_status export_batch(buffer *out, uar_memory *m, const caller *c, const filter *f, int64_t *after, size_t *rows,
+                               uar_error *err) {
+    arena ar;
+    arena_init(&ar, &m->alloc);
+    query q;
+    query_begin(&q, &m->database, SQL_LIST_UP);
+    caller_bind(&q, c);
+    filter_bind(&q, f);
+    query_int(&q, 18, *after);
+    query_int(&q, 19, BATCH);
+    uar_status status = UAR_OK;
+    *rows = 0;
+    while (status == UAR_OK && query_next(&q)) {
+        version v;
+        bool matches = false;
+        *after = query_get_int(&q, 0);
+        ++*rows;
+        status = version_load(&v, &m->database, *after, &ar, err);
+        if (status == UAR_OK) status = filter_matches(&matches, f, &v.r);
+        if (status != UAR_OK || !matches) continue;
+        json_writer w;
+        json_writer_init(&w, out);
+        json_object_begin(&w);
+        json_put_uint(&w, "v", 1);
+        record_json_members(&w, &v.r);
+        json_object_end(&w);
+        buffer_append_char(out, '\n');
+        status = out->status == UAR_OK ? UAR_OK : error_plain(err, out->status);
+    }
+    uar_status end = query_end(&q, status == UAR_OK ? err : NULL);
+    arena_dispose(&ar);
+    return status == UAR_OK ? end : status;
+}
+
+/* One line a call. */
+static uar_status deliver(const buffer *out, uar_memory_write_fn write, void *ctx, uar_error *err) {
+    size_t from = 0;
+    for (size_t at = 0; at < out->len; at++) {
+        if (out->ptr[at] != '\n') continue;
+        uar_status status = write(ctx, uar_str_n(out->ptr + from, at + 1 - from));
+        if (status != UAR_OK) return error_set(err, status, "the export was stopped by its writer");
+        from = at + 1;
+    }
+    return UAR_OK;
+}
+
+static uar_status export_all(uar_memory *m, const caller *c, const filter *f, uar_memory_write_fn write, void *ctx,
+                             uar_error *err) {
+    int64_t after = 0;
+    buffer out;
+    buffer_init(&out, &m->alloc, SIZE_MAX / 4);
+    uar_status status = UAR_OK;
+    size_t rows = BATCH;
+    while (status == UAR_OK && rows == BATCH) {
+        buffer_reset(&out);
+        status = memory_enter_read(m, err);
+        if (status != UAR_OK) break;
+        status = export_batch(&out, m, c, f, &after, &rows, err);
+        memory_leave_read(m);
+        if (status == UAR_OK) status = deliver(&out, write, ctx, err);
+    }
+    buffer_dispose(&out);
+    return status;
+}
+
+uar_status uar_memory_export_sync(uar_memory *memory, const uar_identity *who, const uar_memory_filter *given,
+                                  uar_memory_write_fn write, void *ctx, uar_error *err) {
+    uar_status status = memory_usable(memory, err);
+    if (status != UAR_OK) return status;
+    if (write == NULL) return error_set(err, UAR_E_INVALID, "an export needs a writer");
+    caller c;
+    filter f;
+    status = caller_init(&c, who, err);
+    if (status == UAR_OK) status = filter_init(&f, given, clock_wall(&memory->clock), &memory->alloc, err);
+    if (status != UAR_OK) return status;
+    if (f.mode != FILTER_AS_OF) f.mode = FILTER_ALL;
+    status = export_all(memory, &c, &f, write, ctx, err);
+    filter_dispose(&f);
+    return status;
+}
+
+/* What a line says beyond a draft, put over what a draft would get. */
+static void restore(entry *d, const record_line *line) {
+    uar_memory_record *r = &d->v.r;
+    const uar_memory_record *s = &line->stored;
+    if (!uar_uuid_is_none(s->id)) r->id = s->id;
+    if (s->updated_ms != 0) r->updated_ms = s->updated_ms;
+    if (s->valid_from_ms != INT64_MIN) r->valid_from_ms = s->valid_from_ms;
+    if (s->revision != 0) r->revision = s->revision;
+    if (line->has_current) r->current = s->current;
+    if (!str_is_empty(s->embedder)) r->embedder = s->embedder;
+    r->superseded_by = s->superseded_by;
+    if (r->valid_until_ms < r->valid_from_ms) r->valid_until_ms = r->valid_from_ms;
+    if (!r->current && r->valid_until_ms == r->valid_from_ms) {
+        d->v.terms_len = 0;
+        d->v.length = 0;
+    }
+}
+
+/* An id lives in one segment only: else who may see one version could learn of another. UAR_E_EXISTS. */
+static uar_status check_same_segment(database *db, const entry *d, uar_error *err) {
+    query q;
+    query_begin(&q, db, SQL_RECORD_SEGMENT);
+    query_uuid(&q, 18, d->v.r.id);
+    bool taken = query_next(&q) && query_get_int(&q, 0) != d->v.seg;
+    uar_status status = query_end(&q, err);
+    if (status == UAR_OK && taken) return error_set(err, UAR_E_EXISTS, "the id of this line is in use");
+    return status;
+}
+
+/* A line that says what is stored under its id and revision is a repeat; one that says something else is UAR_E_EXISTS.
+ * UAR_E_NOT_FOUND: nothing is stored there. */
+static uar_status find_stored(database *db, const entry *d, uar_error *err) {
+    query q;
+    query_begin(&q, db, SQL_VERSION_AT_REVISION);
+    query_uuid(&q, 18, d->v.r.id);
+    query_int(&q, 19, (int64_t)d->v.r.revision);
+    bool found = query_next(&q);
+    bool same = found && uar_str_equal(query_get_text(&q, 0), d->v.r.content) &&
+                uar_str_equal(query_get_text(&q, 1), d->v.r.metadata);
+    uar_status status = query_end(&q, err);
+    if (status != UAR_OK) return status;
+    if (!found) return UAR_E_NOT_FOUND;
+    return same ? UAR_OK : error_set(err, UAR_E_EXISTS, "another record is stored under the id of this line");
+}
+
+static uar_status put_usage(database *db, const record_line *line, uar_uuid id, uar_error *err) {
+    const uar_memory_record *s = &line->stored;
+    if (s->recall_count == 0 && s->reinforced == 0) return UAR_OK;
+    query q;
+    query_begin(&q, db, SQL_USAGE_PUT);
+    query_uuid(&q, 18, id);
+    query_int(&q, 19, (int64_t)s->recall_count);
+    query_int(&q, 20, s->recalled_ms);
+    query_int(&q, 21, (int64_t)s->reinforced);
+    return query_run(&q, err);
+}
+
+static uar_status insert_verbatim(uar_memory_change *out, entry *d, const record_line *line, uar_memory *m, uar_error *err) {
+    database *db = &m->database;
+    restore(d, line);
+    memset(out, 0, sizeof *out);
+    uar_status status = entry_segment(d, db, err);
+    if (status == UAR_OK) status = check_same_segment(db, d, err);
+    if (status == UAR_OK) status = find_stored(db, d, err);
+    if (status == UAR_OK) {
+        out->outcome = UAR_MEMORY_OUTCOME_REINFORCED;
+        return UAR_OK;
+    }
+    if (status != UAR_E_NOT_FOUND) return status;
+    out->outcome = UAR_MEMORY_OUTCOME_ADDED;
+    status = entry_insert(d, m, err);
+    if (status == UAR_OK) status = put_usage(db, line, d->v.r.id, err);
+    if (status != UAR_OK) return status;
+    query q;
+    query_begin(&q, db, SQL_TOMBSTONE_DROP);
+    query_uuid(&q, 18, d->v.r.id);
+    return query_run(&q, err);
+}
+
+static uar_status check_owner(const record_line *line, const caller *c, uar_error *err) {
+    if (line->stored.owner.ptr == NULL || uar_str_equal(line->stored.owner, c->id.owner)) return UAR_OK;
+    return error_set(err, UAR_E_FORBIDDEN, "the line belongs to another owner");
+}
+
+/* Old versions have no place among new records. */
+static bool is_skipped(const record_line *line, uint32_t flags) {
+    return (flags & UAR_MEMORY_IMPORT_VERBATIM) == 0 && line->has_current && !line->stored.current;
+}
+
+static uar_status import_record(uar_memory_change *out, const record_line *line, uar_memory *m, const caller *c,
+                                uint32_t flags, uar_error *err) {
+    entry d;
+    uar_status status = entry_make(&d, m, c, &line->draft, err);
+    if (status == UAR_OK) status = memory_enter_write(m, err);
+    if (status == UAR_OK) {
+        if ((flags & UAR_MEMORY_IMPORT_VERBATIM) != 0) status = insert_verbatim(out, &d, line, m, err);
+        else status = entry_add(out, &d, m, err);
+        status = memory_leave_write(m, status, err);
+    }
+    entry_dispose(&d);
+    return status;
+}
+
+static uar_status import_line(uar_memory_imported *sum, uar_str text, uar_memory *m, const caller *c, uint32_t flags,
+                              uar_error *err) {
+    arena ar;
+    arena_init(&ar, &m->alloc);
+    record_line line;
+    uar_memory_change change = { .outcome = UAR_MEMORY_OUTCOME_ADDED };
+    uar_status status = record_json_read(&line, &ar, text, err);
+    if (status == UAR_OK) status = check_owner(&line, c, err);
+    bool skipped = status == UAR_OK && is_skipped(&line, flags);
+    if (status == UAR_OK && !skipped) status = import_record(&change, &line, m, c, flags, err);
+    arena_dispose(&ar);
+    if (status != UAR_OK) return status;
+    if (skipped) sum->skipped++;
+    else if (change.outcome == UAR_MEMORY_OUTCOME_REINFORCED) sum->reinforced++;
+    else if (change.outcome == UAR_MEMORY_OUTCOME_SUPERSEDED) sum->superseded++;
+    else sum->added++;
+    return UAR_OK;
+}
+
+/* A store that can't be written fails the import; a line that can't be read fails alone. */
+static bool ends_import(uar_status status) {
+    uar_band band = uar_status_band(status);
+    return band == UAR_BAND_STORE || band == UAR_BAND_FATAL || band == UAR_BAND_RETRY;
+}
+
+static uar_str take_line(uar_str *rest) {
+    const char *end = rest->len != 0 ? (const char *)memchr(rest->ptr, '\n', rest->len) : NULL;
+    size_t len = end != NULL ? (size_t)(end - rest->ptr) : rest->len;
+    uar_str line = uar_str_n(rest->ptr, len);
+    size_t step = end != NULL ? len + 1 : len;
+    rest->ptr += step;
+    rest->len -= step;
+    if (line.len != 0 && line.ptr[line.len - 1] == '\r') line.len--;
+    return line;
+}
+
+uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, const uar_identity *who, uar_str lines,
+                                  uint32_t flags, uar_memory_line_fn failed, void *ctx, uar_error *err) {
+    uar_status status = memory_usable(memory, err);
+    if (status != UAR_OK) return status;
+    if ((flags & ~UAR_MEMORY_IMPORT_VERBATIM) != 0) return error_set(err, UAR_E_INVALID, "the import has unknown flags");
+    caller c;
+    status = caller_init(&c, who, err);
+    if (status != UAR_OK) return status;
+    uar_memory_imported sum = { 0, 0, 0, 0, 0 };
+    for (uint64_t number = 1; lines.len != 0; number++) {
+        uar_str line = take_line(&lines);
+        if (line.len == 0) continue;
+        uar_error why = UAR_ERROR_INIT;
+        status = import_line(&sum, line, memory, &c, flags, &why);
+        if (status == UAR_OK) continue;
+        if (ends_import(status) && status != UAR_E_NEWER) {
+            error_copy(err, &why);
+            return status;
+        }
+        sum.failed++;
+        if (failed != NULL) failed(ctx, number, &why);
+    }
+    *out = sum;
+    return UAR_OK;
+}

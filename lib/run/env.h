@@ -1,0 +1,73 @@
+/*
+ * What every run of a runtime shares: doors, services, limits, and which sessions are being written.
+ *
+ * Immutable once built, but for `sessions` (under `lock`). Reference-counted: the runtime and each run hold one, so that a
+ * late callback finds what it needs. Lock order: a leaf.
+ */
+#ifndef UAR_LIB_RUN_ENV_H
+#define UAR_LIB_RUN_ENV_H
+
+#include <stdatomic.h>
+
+#include <uar/memory.h>
+
+#include "base/callout.h"
+#include "base/map.h"
+#include "base/timer.h"
+#include "event/hub.h"
+#include "run/machine.h"
+#include "run/pulse.h"
+#include "store/store.h"
+#include "tool/registry.h"
+
+struct run;
+
+typedef struct model_entry {
+    uar_model door; /* name points at the copy */
+    char *name;
+} model_entry;
+
+/* How a run tells the runtime that it has ended. Any worker thread, no lock held, quick. */
+typedef struct run_watch {
+    void *ctx;
+    void (*ended)(void *ctx, struct run *r, const uar_outcome *outcome); /* the outcome is known */
+    void (*closed)(void *ctx, struct run *r);                            /* nothing more will happen */
+} run_watch;
+
+typedef struct run_env {
+    uar_allocator alloc;
+    uar_clock clock;
+    uar_random random;
+    uar_executor executor;
+    atomic_uint refs;
+    void (*dispose)(struct run_env *env); /* when the last reference goes */
+    timers timers;
+    callouts calls;
+    store *store;
+    hub *hub;
+    pulse pulse;
+    tool_registry tools;
+    model_entry *models;
+    size_t model_count;
+    uar_memory *memory; /* a reference, or NULL */
+    uar_toggle memory_inject, memory_capture;
+    uint32_t memory_max_tokens;
+    machine_limits limits;
+    ring_limits ring;
+    char *instructions; /* or NULL */
+    uar_uuid instance;
+    bool single_process;
+    atomic_bool reload_each_step; /* proof: save, free and load the machine after every step */
+    run_watch watch;
+    mutex lock;
+    map sessions; /* claimed session keys */
+} run_env;
+
+void env_ref(run_env *env);
+void env_unref(run_env *env);
+/* One writer a session in this process. UAR_E_BUSY, UAR_E_NOMEM. */
+uar_status env_claim(run_env *env, uar_str owner, uar_str user, uar_str session);
+void env_disclaim(run_env *env, uar_str owner, uar_str user, uar_str session);
+const model_entry *env_model(const run_env *env, uar_str name); /* an empty name: the first */
+
+#endif

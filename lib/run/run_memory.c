@@ -1,0 +1,201 @@
+/*
+ * Owns: memory_job, recall before a turn and capture after it. Both run where blocking is allowed and come back as a letter.
+ *
+ * Identity comes from the run's spec, which trusted host code set; never from what a model wrote. Captures carry the key
+ * (run, ordinal), so that the same turn captured twice is captured once.
+ */
+#include "base/error.h"
+#include "base/str.h"
+#include "memory/capture.h"
+#include "memory/recall.h"
+#include "run/run.h"
+
+typedef struct memory_job {
+    letter letter;
+    uar_task task;
+    run *r; /* a reference */
+    arena mem;
+    uar_str text; /* of the user */
+    /* recall */
+    memory_recalled *recalled;
+    uar_status status;
+    uar_error error;
+    /* capture */
+    uar_memory_change changes[CAPTURE_MAX];
+    size_t change_count;
+} memory_job;
+
+static bool is_on(const run *r, uar_toggle level) {
+    return r->env->memory != NULL && level != UAR_OFF && r->spec.memory != UAR_OFF;
+}
+
+bool run_memory_injects(const run *r) {
+    return is_on(r, r->env->memory_inject);
+}
+
+bool run_memory_captures(const run *r) {
+    return is_on(r, r->env->memory_capture);
+}
+
+static uar_identity identity_of(const run *r) {
+    uar_identity who;
+    uar_identity_init(&who);
+    who.owner = r->spec.owner;
+    who.user = r->spec.user;
+    who.agent = r->spec.agent;
+    who.session = r->spec.session;
+    who.task = r->spec.task;
+    return who;
+}
+
+static void job_free(memory_job *job) {
+    memory_recalled_free(job->recalled);
+    arena_dispose(&job->mem);
+    alloc_free(&job->r->env->alloc, job);
+}
+
+/* Back to the actor; the job's reference goes with the letter. */
+static void come_back(memory_job *job) {
+    run_post(job->r, &job->letter);
+}
+
+static void begin(run *r, uar_str text, uar_task_fn work, void (*open)(run *, letter *)) {
+    memory_job *job = ALLOC_NEW(&r->env->alloc, memory_job);
+    if (job == NULL) {
+        r->break_wanted = true;
+        return;
+    }
+    arena_init(&job->mem, &r->env->alloc);
+    job->r = r;
+    job->letter.open = open;
+    job->text = arena_str(&job->mem, text);
+    if (job->text.ptr == NULL) {
+        job_free(job);
+        r->break_wanted = true;
+        return;
+    }
+    run_ref(r);
+    job->task.fn = work;
+    job->task.arg = job;
+    r->env->executor.post(r->env->executor.ctx, &job->task, true);
+}
+
+/* ---- recall ---- */
+
+static void recall(void *arg) {
+    memory_job *job = arg;
+    run_env *env = job->r->env;
+    uar_identity who = identity_of(job->r);
+    callout_frame frame; /* the embedder is a door of the host */
+    callout_enter(&env->calls, &frame, CALLOUT_EMBEDDER);
+    job->status =
+        memory_recall_block(&job->recalled, env->memory, &who, job->text, env->memory_max_tokens, &job->error);
+    callout_leave(&env->calls, &frame);
+    come_back(job);
+}
+
+/* Keeps the block for the commit of the turn, and what it says for the capture. */
+static uar_status keep_recalled(run *r, const memory_recalled *recalled) {
+    if (recalled->count == 0) return UAR_OK;
+    r->recalled = arena_str(&r->mem, recalled->block);
+    r->recalled_texts = arena_zeroed(&r->mem, recalled->count, sizeof *r->recalled_texts);
+    if (r->recalled.ptr == NULL || r->recalled_texts == NULL) return UAR_E_NOMEM;
+    for (size_t i = 0; i < recalled->count; i++) {
+        r->recalled_texts[i] = arena_str(&r->mem, recalled->hits[i].content);
+        if (r->recalled_texts[i].ptr == NULL) return UAR_E_NOMEM;
+    }
+    r->recalled_count = recalled->count;
+    return UAR_OK;
+}
+
+static void open_recalled(run *r, letter *l) {
+    memory_job *job = (memory_job *)l;
+    outcome o = { .kind = OUTCOME_RECALLED, .status = job->status, .message = uar_str_of(job->error.message) };
+    if (job->status == UAR_OK) {
+        o.status = keep_recalled(r, job->recalled);
+        uar_hit *hits = arena_zeroed(&job->mem, job->recalled->count + 1, sizeof *hits);
+        if (hits == NULL) o.status = UAR_E_NOMEM;
+        for (size_t i = 0; o.status == UAR_OK && i < job->recalled->count; i++)
+            hits[i] = (uar_hit){ .id = job->recalled->hits[i].id, .score = job->recalled->hits[i].score };
+        if (o.status == UAR_OK) o.hits = (uar_hits){ hits, job->recalled->count };
+    }
+    if (o.status == UAR_E_NOMEM) r->break_wanted = true;
+    run_feed(r, &o);
+    job_free(job);
+}
+
+void run_recall(run *r) {
+    begin(r, buffer_str(&r->machine.input), recall, open_recalled);
+}
+
+/* ---- capture ---- */
+
+static uar_str unique_key(memory_job *job, size_t ordinal) {
+    char text[UAR_UUID_TEXT + 8];
+    uar_uuid_format(text, job->r->id);
+    text[UAR_UUID_TEXT - 1] = '/';
+    text[UAR_UUID_TEXT] = (char)('0' + ordinal);
+    return arena_str(&job->mem, uar_str_n(text, UAR_UUID_TEXT + 1));
+}
+
+static uar_status add(memory_job *job, const capture_candidate *c, size_t ordinal) {
+    run_env *env = job->r->env;
+    uar_identity who = identity_of(job->r);
+    uar_memory_draft entry;
+    uar_memory_draft_init(&entry);
+    entry.content = c->content;
+    entry.scope = UAR_MEMORY_SCOPE_USER;
+    entry.type = c->type;
+    entry.importance = c->importance;
+    entry.trust = UAR_MEMORY_TRUST_USER;
+    entry.subject = c->subject;
+    entry.attribute = c->attribute;
+    entry.provenance.run = job->r->id;
+    entry.provenance.session = job->r->spec.session;
+    entry.unique_key = unique_key(job, ordinal);
+    if (entry.unique_key.ptr == NULL) return UAR_E_NOMEM;
+    uar_memory_change *change = &job->changes[job->change_count];
+    uar_status status = uar_memory_add_sync(change, env->memory, &who, &entry, &job->error);
+    if (status == UAR_OK) job->change_count++;
+    return status;
+}
+
+static void capture(void *arg) {
+    memory_job *job = arg;
+    run *r = job->r;
+    capture_candidate candidates[CAPTURE_MAX];
+    size_t count = 0;
+    callout_frame frame;
+    callout_enter(&r->env->calls, &frame, CALLOUT_EMBEDDER);
+    job->status =
+        memory_capture_extract(candidates, &count, &job->mem, job->text, r->recalled_texts, r->recalled_count);
+    for (size_t i = 0; i < count && job->status == UAR_OK; i++)
+        job->status = add(job, &candidates[i], i);
+    callout_leave(&r->env->calls, &frame);
+    come_back(job);
+}
+
+static void open_captured(run *r, letter *l) {
+    memory_job *job = (memory_job *)l;
+    for (size_t i = 0; i < job->change_count; i++) {
+        const uar_memory_change *change = &job->changes[i];
+        outcome o = { .kind = OUTCOME_MUTATED, .fresh = change->id, .name = STR("add") };
+        o.text = uar_str_of(uar_memory_outcome_name(change->outcome));
+        run_feed(r, &o);
+    }
+    outcome o = { .kind = OUTCOME_CAPTURED, .status = job->status, .message = uar_str_of(job->error.message) };
+    run_feed(r, &o);
+    job_free(job);
+}
+
+static uar_str user_text(const run *r) {
+    for (size_t i = r->history_count; i-- > 0;) {
+        const uar_message *m = &r->history[i];
+        if (m->role == UAR_ROLE_USER && m->part_count > 0) return m->parts[0].text;
+    }
+    return STR("");
+}
+
+void run_capture(run *r) {
+    begin(r, user_text(r), capture, open_captured);
+}

@@ -1,0 +1,125 @@
+/*
+ * The SQLite layer's own types, for the sqlite*.c files only.
+ *
+ * One connection, used by one call at a time (the library never overlaps calls on a layer that isn't `concurrent`), from any
+ * thread. Every statement is prepared once and reset right after use, so that no lock outlives a call.
+ */
+#ifndef UAR_LIB_STORE_SQLITE_H
+#define UAR_LIB_STORE_SQLITE_H
+
+#include <sqlite3.h>
+#include <uar/persistence.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* "uar1" in the header of the file, and the version of its tables. */
+#define SQLITE_APPLICATION_ID 0x75617231
+#define SQLITE_SCHEMA_VERSION 1
+/* Stores up to this size are verified whole when they are opened (about 0.2 s at most); larger ones would take too long. */
+#define SQLITE_VERIFY_BYTES ((sqlite3_int64)64 << 20)
+
+/* Prepared statements: X(name, sql). */
+#define SQLITE_COLUMNS "kind, owner, id, parent, revision, sort, schema, created_ms, updated_ms, body, blob, checksum"
+#define SQLITE_STATEMENTS(X)                                                                                      \
+    X(BEGIN, "BEGIN IMMEDIATE")                                                                                   \
+    X(COMMIT, "COMMIT")                                                                                           \
+    X(ROLLBACK, "ROLLBACK")                                                                                       \
+    X(REVISION, "SELECT revision FROM record INDEXED BY record_id WHERE kind=?1 AND owner=?2 AND id=?3")          \
+    X(INSERT, "INSERT INTO record(" SQLITE_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)")            \
+    X(UPDATE, "UPDATE record INDEXED BY record_id SET parent=?4, revision=?5, sort=?6, schema=?7, created_ms=?8," \
+              " updated_ms=?9, body=?10, blob=?11, checksum=?12"                                                  \
+              " WHERE kind=?1 AND owner=?2 AND id=?3 AND revision=?13")                                           \
+    X(DELETE, "DELETE FROM record INDEXED BY record_id WHERE kind=?1 AND owner=?2 AND id=?3 AND revision=?13")    \
+    X(DELETE_CHILDREN, "DELETE FROM record INDEXED BY record_parent WHERE kind=?1 AND owner=?2 AND parent=?4")    \
+    X(GET, "SELECT " SQLITE_COLUMNS " FROM record INDEXED BY record_id WHERE kind=?1 AND owner=?2 AND id=?3")     \
+    X(LIST_KEY, "SELECT " SQLITE_COLUMNS " FROM record INDEXED BY record_id"                                      \
+                " WHERE kind=?1 AND owner=?2 AND id>?3 ORDER BY id LIMIT ?14")                                    \
+    X(LIST_KEY_OF, "SELECT " SQLITE_COLUMNS " FROM record INDEXED BY record_parent"                               \
+                   " WHERE kind=?1 AND owner=?2 AND parent=?4 AND id>?3 ORDER BY id LIMIT ?14")                   \
+    X(LIST_SORT, "SELECT " SQLITE_COLUMNS " FROM record INDEXED BY record_id WHERE kind=?1 AND owner=?2"          \
+                 " AND sort IS NOT NULL AND (sort, id)>(?6, ?3) ORDER BY sort, id LIMIT ?14")                     \
+    X(LIST_SORT_OF, "SELECT " SQLITE_COLUMNS " FROM record INDEXED BY record_sort WHERE kind=?1 AND owner=?2"     \
+                    " AND parent=?4 AND sort IS NOT NULL AND (sort, id)>(?6, ?3) ORDER BY sort, id LIMIT ?14")
+
+typedef enum sqlite_statement {
+#define X_ENUM(name, sql) SQLITE_RUN_##name,
+    SQLITE_STATEMENTS(X_ENUM)
+#undef X_ENUM
+        SQLITE_STATEMENT_COUNT
+} sqlite_statement;
+
+/* The numbered parameters above, which are also the columns of a record. */
+enum sqlite_slot {
+    SLOT_KIND = 1,
+    SLOT_OWNER,
+    SLOT_ID,
+    SLOT_PARENT,
+    SLOT_REVISION,
+    SLOT_SORT,
+    SLOT_SCHEMA,
+    SLOT_CREATED,
+    SLOT_UPDATED,
+    SLOT_BODY,
+    SLOT_BLOB,
+    SLOT_CHECKSUM,
+    SLOT_EXPECTED,
+    SLOT_LIMIT
+};
+
+typedef struct sqlite_layer {
+    uar_persistence door;
+    uar_allocator alloc;
+    char *path;   /* as given; NULL if none was */
+    char *folder; /* real path of the folder, once open */
+    uar_sqlite_options options;
+    uar_error options_fault; /* why the options can't be used */
+    sqlite3 *db;             /* NULL: not open */
+    sqlite3_stmt *statements[SQLITE_STATEMENT_COUNT];
+} sqlite_layer;
+
+/* ---- sqlite_open.c ---- */
+
+uar_status sqlite_open(void *ctx, uar_error *err);
+/* Finalize the statements and close the connection, if there is one. */
+void sqlite_close(sqlite_layer *l);
+const char *sqlite_text(sqlite_statement s);
+
+/* ---- sqlite_path.c ---- */
+
+/* What the file system says of a store's path. */
+typedef struct sqlite_place {
+    char *file;   /* absolute path without symbolic links, for SQLite */
+    char *folder; /* the folder that holds it */
+} sqlite_place;
+
+/* UAR_E_CANTOPEN when a folder is missing or the path names one; UAR_E_NOMEM. Free both with alloc_free. */
+uar_status sqlite_place_find(sqlite_place *out, const sqlite_layer *l, uar_error *err);
+/* True if the file has bytes but less than a page: SQLite would take some of these for empty and write over them. */
+bool sqlite_is_too_short(const char *file);
+/* True if the write-ahead log beside `file` holds data although the file itself is missing or empty. */
+bool sqlite_log_is_orphan(const sqlite_layer *l, const char *file);
+
+/* ---- sqlite_error.c ---- */
+
+/* The status of an (extended) result code; SQLITE_OK, ROW and DONE are UAR_OK. */
+uar_status sqlite_status(int code);
+/* Say what failed, for which file, and what helps. Returns the status of the code; `code` must be an error. */
+uar_status sqlite_explain(const sqlite_layer *l, int code, const char *doing, uar_error *err);
+/* The same for a fault that SQLite has no code for: "<path>: <text>". */
+uar_status sqlite_refuse(const sqlite_layer *l, uar_status status, const char *text, uar_error *err);
+
+/* ---- sqlite_read.c, sqlite_write.c: slots of the door ---- */
+
+void sqlite_get(void *ctx, uint32_t kind, uar_str owner, uar_str id, uar_completion *done);
+void sqlite_list(void *ctx, const uar_list_query *query, uar_completion *done);
+void sqlite_commit(void *ctx, const uar_write *writes, size_t count, uar_completion *done);
+
+/* Bind a text by its bytes: absent is NULL, empty is an empty blob. The bytes must stay until the statement is reset. */
+int sqlite_bind_bytes(sqlite3_stmt *s, int slot, uar_str text);
+/* Bind kind, owner and id. */
+int sqlite_bind_key(sqlite3_stmt *s, uint32_t kind, uar_str owner, uar_str id);
+/* Reset and forget what was bound. */
+void sqlite_reset(sqlite3_stmt *s);
+
+#endif

@@ -1,0 +1,80 @@
+/* From SQLite's result codes to statuses and to words that help. Owns nothing. */
+#include "store/sqlite.h"
+
+#include <assert.h>
+
+static uar_status special_status(int code) {
+    switch (code) {
+    case SQLITE_IOERR_NOMEM: return UAR_E_NOMEM;
+    case SQLITE_IOERR_CORRUPTFS: return UAR_E_CORRUPT;
+    case SQLITE_IOERR_BLOCKED: return UAR_E_BUSY;
+    case SQLITE_READONLY_RECOVERY:
+    case SQLITE_READONLY_CANTLOCK:
+    case SQLITE_READONLY_CANTINIT: return UAR_E_CANTOPEN;
+    default: return UAR_OK;
+    }
+}
+
+uar_status sqlite_status(int code) {
+    uar_status special = special_status(code);
+    if (special != UAR_OK) return special;
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE: return UAR_OK;
+    case SQLITE_FULL: return UAR_E_FULL;
+    case SQLITE_IOERR: return UAR_E_IO;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: return UAR_E_CORRUPT;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL: return UAR_E_BUSY;
+    case SQLITE_READONLY: return UAR_E_READ_ONLY;
+    case SQLITE_AUTH:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN: return UAR_E_CANTOPEN;
+    case SQLITE_NOMEM: return UAR_E_NOMEM;
+    case SQLITE_TOOBIG: return UAR_E_TOO_LARGE;
+    case SQLITE_INTERRUPT: return UAR_E_CANCELLED;
+    case SQLITE_CONSTRAINT: return UAR_E_CONFLICT;
+    default: return UAR_E_INTERNAL;
+    }
+}
+
+static const char *remedy(uar_status status) {
+    switch (status) {
+    case UAR_E_FULL: return "free some space, then try again";
+    case UAR_E_IO: return "check the disk and the connection to it";
+    case UAR_E_CORRUPT: return "it was left as it is, restore it from a backup";
+    case UAR_E_BUSY: return "another process holds it, try again or raise busy_timeout_ms";
+    case UAR_E_READ_ONLY: return "make the file and its folder writable";
+    case UAR_E_CANTOPEN: return "check the folder and the permissions";
+    case UAR_E_NOMEM: return "free some memory";
+    case UAR_E_TOO_LARGE: return "store less in one record";
+    default: return "please report this";
+    }
+}
+
+/* The end of the path, which names the file, where the whole would crowd out the rest of the message. */
+static const char *path_tail(const sqlite_layer *l) {
+    enum { TAIL = 110 };
+    if (l->path == NULL) return "(no path)";
+    size_t len = strlen(l->path);
+    const char *tail = len > TAIL ? l->path + len - TAIL : l->path;
+    while (((unsigned char)*tail & 0xc0) == 0x80)
+        tail++;
+    return tail;
+}
+
+uar_status sqlite_explain(const sqlite_layer *l, int code, const char *doing, uar_error *err) {
+    uar_status status = sqlite_status(code);
+    assert(status != UAR_OK);
+    error_set(err, status, "%s: %s failed, %s; %s (SQLite %d)", path_tail(l), doing, sqlite3_errstr(code),
+              remedy(status), code);
+    if (err != NULL) err->detail = code;
+    return status;
+}
+
+uar_status sqlite_refuse(const sqlite_layer *l, uar_status status, const char *text, uar_error *err) {
+    return error_set(err, status, "%s: %s", path_tail(l), text);
+}

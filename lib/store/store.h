@@ -1,0 +1,56 @@
+/*
+ * The async dispatcher above a persistence layer: one call at a time, checksums made and checked, answers validated and
+ * copied, blocking layers kept off quick threads.
+ *
+ * A store_op is filled by its owner, submitted, and given back by `done` exactly once, on any thread, with no lock held:
+ * `done` must be quick and must not wait (it posts to an inbox or signals a waiter). Between submit and done the op is the
+ * store's. Everything that the inputs point at lives in op->mem, because a provider may read it for longer than we wait. Results live in op->mem until the owner disposes it.
+ *
+ * Invariants: at most one provider call is open; what a provider answers is trusted only after its keys, order, count and
+ * checksums were checked (a wrong answer is UAR_E_CORRUPT, never data). Lock order: leaf.
+ */
+#ifndef UAR_LIB_STORE_STORE_H
+#define UAR_LIB_STORE_STORE_H
+
+#include "base/callout.h"
+#include "base/completion.h"
+#include "store/record.h"
+
+typedef enum store_call { STORE_GET, STORE_LIST, STORE_COMMIT } store_call;
+
+typedef struct store_op {
+    struct store_op *next;
+    void (*done)(struct store_op *op);
+    void *arg;
+    store_call call;
+    arena mem;            /* initialised by the owner: inputs may live here, results do */
+    uint32_t kind;        /* GET */
+    uar_str owner, id;    /* GET */
+    uar_list_query query; /* LIST */
+    uar_write *writes;    /* COMMIT: revision, times and checksum of PUT records are set by the store */
+    size_t write_count;   /* COMMIT */
+    uar_status status;
+    uar_error error;
+    uar_record *records; /* GET: one; LIST: in order */
+    size_t record_count;
+} store_op;
+
+typedef struct store store;
+
+typedef struct store_options {
+    const uar_allocator *alloc;
+    const uar_clock *clock;
+    const uar_executor *executor;
+    callouts *callouts;
+} store_options;
+
+/* Takes `layer` over, also on failure. Calls its `open`. */
+uar_status store_open(store **out, const uar_persistence *layer, const store_options *options, uar_error *err);
+void store_submit(store *s, store_op *op);
+/* Real path of the layer's directory, or NULL. */
+const char *store_location(store *s);
+/* No new calls; queued ones end with UAR_E_CLOSED, the open one is detached. Waits up to `deadline_ms` for a provider call
+ * that is running; false if it still runs (the store then frees itself when it returns). The layer is destroyed last. */
+bool store_close(store *s, uint32_t deadline_ms);
+
+#endif

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Gate: an app that sees nothing but an installed libuar compiles, links (shared and archive) and runs."""
+
+import os
+import shutil
+import sys
+import tempfile
+
+import gatelib
+
+APP = r"""
+#include <uar/uar.h>
+#include <stdio.h>
+int main(void) {
+    uar_persistence_free(uar_persistence_volatile());
+    printf("%s %d\n", uar_version(), (int)uar_live_objects());
+    return 0;
+}
+"""
+
+
+def wanted(build):
+    """The version that meson gave the project, and no object left alive."""
+    status, output = gatelib.run(["pkg-config", "--modversion", os.path.join(build, "meson-private", "uar.pc")])
+    return output.strip() + " 0" if status == 0 else None
+
+
+def installed(build, target):
+    status, output = gatelib.run(["meson", "install", "-C", build, "--no-rebuild", "--destdir", target])
+    return [] if status == 0 else ["meson install: " + output.strip()]
+
+
+def pkg_config(target, *options):
+    folders = [base for base, _, names in os.walk(target) if "uar.pc" in names]
+    if len(folders) != 1:
+        return None
+    environment = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=target, PKG_CONFIG_PATH=folders[0])
+    status, output = gatelib.run(["pkg-config", *options, "uar"], env=environment)
+    return output.split() if status == 0 else None
+
+
+def app_faults(build, target, archive):
+    """Build the app against the installed files and run it."""
+    cflags = pkg_config(target, "--cflags")
+    flags = pkg_config(target, "--libs", *(["--static"] if archive else []))
+    if cflags is None or flags is None:
+        return ["uar.pc is not installed, or pkg-config refuses it"]
+    folder = next(flag[2:] for flag in flags if flag.startswith("-L"))
+    if archive:
+        flags = [os.path.join(folder, "libuar.a") if flag == "-luar" else flag for flag in flags]
+    source, program = os.path.join(target, "app.c"), os.path.join(target, "app")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(APP)
+    status, output = gatelib.run(["cc", "-std=c11", "-Wall", "-Werror", source, "-o", program] + cflags + flags)
+    if status != 0:
+        return ["the app does not link: " + output.strip()]
+    status, output = gatelib.run([program], env={"LD_LIBRARY_PATH": folder})
+    if status != 0 or output.strip() != wanted(build):
+        return ["the app printed '%s' (status %d), not '%s'" % (output.strip(), status, wanted(build))]
+    return []
+
+
+def no_private_header(target):
+    headers = [name for _, _, names in os.walk(target) for name in names if name.endswith(".h")]
+    root = [base for base, folders, _ in os.walk(target) if os.path.basename(base) == "include"]
+    if len(root) != 1 or not headers:
+        return ["no headers were installed"]
+    return ["installed outside include/uar: " + name for name in os.listdir(root[0]) if name != "uar"]
+
+
+if __name__ == "__main__":
+    ROOT, BUILD = gatelib.arguments()
+    if not BUILD:
+        sys.exit("usage: check_install.py SOURCE_ROOT BUILD_DIR")
+    TARGET = tempfile.mkdtemp(prefix="install-")
+    try:
+        FAULTS = installed(BUILD, TARGET)
+        HAS_ARCHIVE = os.path.exists(os.path.join(BUILD, "lib", "libuar.a"))
+        CASES = [
+            ("install: only the public headers", FAULTS or no_private_header(TARGET)),
+            ("install: an app links the shared library", FAULTS or app_faults(BUILD, TARGET, False)),
+            ("install: an app links the archive", (FAULTS or app_faults(BUILD, TARGET, True)) if HAS_ARCHIVE else None),
+        ]
+    finally:
+        shutil.rmtree(TARGET)
+    gatelib.report(CASES)

@@ -1,0 +1,19 @@
+/*
+ * uar/uar.h: all of the stable API. Hosts that write a door of their own also include uar/sys/….
+ *
+ * An app fills up to four structs (persistence, model, sink, tools), hands them to a builder and starts runs. Since 0.1.
+ */
+#ifndef UAR_UAR_H
+#define UAR_UAR_H
+
+#include <uar/base.h>
+#include <uar/event.h>
+#include <uar/memory.h>
+#include <uar/model.h>
+#include <uar/persistence.h>
+#include <uar/records.h>
+#include <uar/run.h>
+#include <uar/runtime.h>
+#include <uar/sys/completion.h>
+
+#endif

@@ -1,0 +1,344 @@
+/* What the SQLite layer does when its disk fails: every read, write and sync fails once, and from then on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store/check.h"
+#include "store/sqlite.h"
+
+/* ---- a file system in front of the real one that fails on demand ---- */
+
+enum { ON_READ = 1, ON_WRITE = 2, ON_SYNC = 4 };
+
+static struct {
+    int which;             /* operations that count */
+    int code;              /* what they answer when they fail */
+    unsigned long fail_at; /* from 1; 0: never */
+    bool for_good;
+    unsigned long calls;
+} plan;
+
+static bool fails(int operation) {
+    if ((plan.which & operation) == 0) return false;
+    plan.calls++;
+    return plan.fail_at != 0 && (plan.calls == plan.fail_at || (plan.for_good && plan.calls > plan.fail_at));
+}
+
+static void arm(int which, int code, unsigned long fail_at, bool for_good) {
+    plan.which = which;
+    plan.code = code;
+    plan.fail_at = fail_at;
+    plan.for_good = for_good;
+    plan.calls = 0;
+}
+
+static bool has_failed(void) {
+    return plan.calls >= plan.fail_at;
+}
+
+typedef struct shim_file {
+    sqlite3_file base;
+    sqlite3_file *real; /* lies behind this struct */
+} shim_file;
+
+static sqlite3_vfs *real_vfs;
+
+static sqlite3_file *real_of(sqlite3_file *file) {
+    return ((shim_file *)file)->real;
+}
+
+static int shim_close(sqlite3_file *f) {
+    return real_of(f)->pMethods->xClose(real_of(f));
+}
+
+static int shim_read(sqlite3_file *f, void *to, int len, sqlite3_int64 at) {
+    return fails(ON_READ) ? plan.code : real_of(f)->pMethods->xRead(real_of(f), to, len, at);
+}
+
+static int shim_write(sqlite3_file *f, const void *from, int len, sqlite3_int64 at) {
+    return fails(ON_WRITE) ? plan.code : real_of(f)->pMethods->xWrite(real_of(f), from, len, at);
+}
+
+static int shim_truncate(sqlite3_file *f, sqlite3_int64 size) {
+    return fails(ON_WRITE) ? plan.code : real_of(f)->pMethods->xTruncate(real_of(f), size);
+}
+
+static int shim_sync(sqlite3_file *f, int flags) {
+    return fails(ON_SYNC) ? plan.code : real_of(f)->pMethods->xSync(real_of(f), flags);
+}
+
+static int shim_size(sqlite3_file *f, sqlite3_int64 *out) {
+    return real_of(f)->pMethods->xFileSize(real_of(f), out);
+}
+
+static int shim_lock(sqlite3_file *f, int level) {
+    return real_of(f)->pMethods->xLock(real_of(f), level);
+}
+
+static int shim_unlock(sqlite3_file *f, int level) {
+    return real_of(f)->pMethods->xUnlock(real_of(f), level);
+}
+
+static int shim_check_lock(sqlite3_file *f, int *out) {
+    return real_of(f)->pMethods->xCheckReservedLock(real_of(f), out);
+}
+
+static int shim_control(sqlite3_file *f, int op, void *arg) {
+    return real_of(f)->pMethods->xFileControl(real_of(f), op, arg);
+}
+
+static int shim_sector(sqlite3_file *f) {
+    return real_of(f)->pMethods->xSectorSize(real_of(f));
+}
+
+static int shim_traits(sqlite3_file *f) {
+    return real_of(f)->pMethods->xDeviceCharacteristics(real_of(f));
+}
+
+static int shim_shm_map(sqlite3_file *f, int page, int size, int extend, void volatile **out) {
+    return real_of(f)->pMethods->xShmMap(real_of(f), page, size, extend, out);
+}
+
+static int shim_shm_lock(sqlite3_file *f, int at, int n, int flags) {
+    return real_of(f)->pMethods->xShmLock(real_of(f), at, n, flags);
+}
+
+static void shim_shm_barrier(sqlite3_file *f) {
+    real_of(f)->pMethods->xShmBarrier(real_of(f));
+}
+
+static int shim_shm_unmap(sqlite3_file *f, int remove) {
+    return real_of(f)->pMethods->xShmUnmap(real_of(f), remove);
+}
+
+static const sqlite3_io_methods shim_methods = {
+    .iVersion = 2,
+    .xClose = shim_close,
+    .xRead = shim_read,
+    .xWrite = shim_write,
+    .xTruncate = shim_truncate,
+    .xSync = shim_sync,
+    .xFileSize = shim_size,
+    .xLock = shim_lock,
+    .xUnlock = shim_unlock,
+    .xCheckReservedLock = shim_check_lock,
+    .xFileControl = shim_control,
+    .xSectorSize = shim_sector,
+    .xDeviceCharacteristics = shim_traits,
+    .xShmMap = shim_shm_map,
+    .xShmLock = shim_shm_lock,
+    .xShmBarrier = shim_shm_barrier,
+    .xShmUnmap = shim_shm_unmap,
+};
+
+static int shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags) {
+    (void)vfs;
+    shim_file *f = (shim_file *)file;
+    f->real = (sqlite3_file *)(void *)(f + 1);
+    f->base.pMethods = NULL;
+    int code = real_vfs->xOpen(real_vfs, name, f->real, flags, out_flags);
+    if (f->real->pMethods != NULL) f->base.pMethods = &shim_methods;
+    return code;
+}
+
+static sqlite3_vfs shim_vfs;
+
+static int install_shim(void **state) {
+    (void)state;
+    real_vfs = sqlite3_vfs_find(NULL);
+    shim_vfs = *real_vfs;
+    shim_vfs.zName = "failing";
+    shim_vfs.pNext = NULL;
+    shim_vfs.szOsFile = (int)sizeof(shim_file) + real_vfs->szOsFile;
+    shim_vfs.xOpen = shim_open;
+    return sqlite3_vfs_register(&shim_vfs, 1) == SQLITE_OK ? 0 : -1;
+}
+
+/* ---- a store of its own for each test ---- */
+
+static char folder[64];
+static char path[96];
+
+static int setup(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/uar-io-XXXXXX");
+    if (mkdtemp(folder) == NULL) return -1;
+    snprintf(path, sizeof path, "%s/state.db", folder);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    arm(0, 0, 0, false);
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command) != 0 || uar_live_objects() != 0 ? -1 : 0;
+}
+
+typedef struct store {
+    const uar_persistence *door;
+    kit k;
+    uar_record before, after[3];
+} store;
+
+static uar_status begin(store *s, uar_error *err) {
+    memset(s, 0, sizeof *s);
+    s->door = uar_persistence_sqlite(path, NULL);
+    s->k.layer = *s->door;
+    s->k.patience_ms = 30000;
+    s->k.owner = STR("local");
+    arena_init(&s->k.memory, &alloc_default);
+    s->before = kit_record(&s->k, STR("before"));
+    for (size_t i = 0; i < 3; i++) {
+        s->after[i] = kit_sorted(&s->k, kit_name(&s->k, "after-", i), STR("p"), (int64_t)i);
+        s->after[i].blob = kit_bytes(&s->k, 9000);
+    }
+    return s->door->open(s->door->ctx, err);
+}
+
+static void finish(store *s) {
+    arena_dispose(&s->k.memory);
+    uar_persistence_free(s->door);
+}
+
+static void make_store(void) {
+    arm(0, 0, 0, false);
+    char command[400];
+    snprintf(command, sizeof command, "rm -f '%s' '%s-wal' '%s-shm'", path, path, path);
+    assert_int_equal(system(command), 0);
+    store s;
+    assert_int_equal(begin(&s, NULL), UAR_OK);
+    const uar_write put = kit_put(s.before, 0);
+    assert_int_equal(kit_commit(&s.k, &put, 1), UAR_OK);
+    finish(&s);
+}
+
+static uar_status commit_all(store *s) {
+    const uar_write writes[] = { kit_put(s->after[0], 0), kit_put(s->after[1], 0), kit_put(s->after[2], 0) };
+    return kit_commit(&s->k, writes, 3);
+}
+
+/* Reads everything back; how many of the three are there. */
+static size_t count_after(store *s) {
+    assert_true(kit_has(&s->k, &s->before));
+    size_t found = 0;
+    for (size_t i = 0; i < 3; i++) {
+        uar_record got;
+        uar_status status = kit_get(&got, &s->k, s->after[i].kind, s->after[i].owner, s->after[i].id);
+        assert_true(status == UAR_OK || status == UAR_E_NOT_FOUND);
+        if (status == UAR_OK) assert_true(kit_same(&s->k, &got, &s->after[i]));
+        found += status == UAR_OK;
+    }
+    return found;
+}
+
+static bool is_disk_trouble(uar_status status) {
+    return status == UAR_E_IO || status == UAR_E_FULL || status == UAR_E_CANTOPEN;
+}
+
+static void sweep_commit(int which, int code, uar_status wanted) {
+    for (int for_good = 0; for_good < 2; for_good++) {
+        bool fired = true;
+        for (unsigned long n = 1; fired; n++) {
+            make_store();
+            store s;
+            assert_int_equal(begin(&s, NULL), UAR_OK);
+            arm(which, code, n, for_good != 0);
+            uar_status status = commit_all(&s);
+            fired = has_failed();
+            /* A failing checkpoint behind the commit doesn't take the commit back. */
+            assert_true(status == UAR_OK || status == wanted);
+            if (!fired) assert_int_equal(status, UAR_OK);
+            arm(0, 0, 0, false);
+            size_t now = count_after(&s);
+            assert_int_equal(now, status == UAR_OK ? 3 : 0);
+            finish(&s);
+            assert_int_equal(begin(&s, NULL), UAR_OK);
+            size_t later = count_after(&s);
+            assert_true(later == 3 || (later == 0 && status != UAR_OK));
+            finish(&s);
+        }
+    }
+}
+
+static void test_R9_a_failing_write_fails_the_commit_and_keeps_what_was(void **state) {
+    (void)state;
+    sweep_commit(ON_WRITE, SQLITE_IOERR_WRITE, UAR_E_IO);
+}
+
+static void test_R9_a_full_disk_at_any_write_fails_the_commit_and_keeps_what_was(void **state) {
+    (void)state;
+    sweep_commit(ON_WRITE, SQLITE_FULL, UAR_E_FULL);
+}
+
+static void test_R9_a_failing_sync_fails_the_commit_and_keeps_what_was(void **state) {
+    (void)state;
+    sweep_commit(ON_SYNC, SQLITE_IOERR_FSYNC, UAR_E_IO);
+}
+
+static void a_failing_read_is_never_taken_for_nothing_found(void **state) {
+    (void)state;
+    for (int for_good = 0; for_good < 2; for_good++) {
+        bool fired = true;
+        for (unsigned long n = 1; fired; n++) {
+            make_store();
+            store s;
+            arm(ON_READ, SQLITE_IOERR_READ, n, for_good != 0);
+            uar_error err = UAR_ERROR_INIT;
+            uar_status opened = begin(&s, &err);
+            uar_record got;
+            uar_status status =
+                opened == UAR_OK ? kit_get(&got, &s.k, s.before.kind, s.before.owner, s.before.id) : opened;
+            fired = has_failed();
+            if (status != UAR_OK && !is_disk_trouble(status)) fail_msg("read %lu: %s", n, err.message);
+            if (!fired) assert_int_equal(status, UAR_OK);
+            if (opened != UAR_OK) assert_true(err.detail != 0 && strstr(err.message, "state.db") != NULL);
+            finish(&s);
+            arm(0, 0, 0, false);
+            assert_int_equal(begin(&s, NULL), UAR_OK);
+            assert_int_equal(count_after(&s), 0);
+            finish(&s);
+        }
+    }
+}
+
+static void a_store_that_could_not_be_made_can_be_made_later(void **state) {
+    (void)state;
+    static const int codes[] = { SQLITE_IOERR_WRITE, SQLITE_FULL };
+    for (int c = 0; c < 2; c++) {
+        bool fired = true;
+        for (unsigned long n = 1; fired; n++) {
+            unlink(path);
+            store s;
+            arm(ON_WRITE | ON_SYNC, codes[c], n, true);
+            uar_status status = begin(&s, NULL);
+            fired = has_failed();
+            assert_true(status == UAR_OK || is_disk_trouble(status));
+            finish(&s);
+            arm(0, 0, 0, false);
+            assert_int_equal(begin(&s, NULL), UAR_OK);
+            assert_int_equal(commit_all(&s), UAR_OK);
+            finish(&s);
+        }
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_R9_a_failing_write_fails_the_commit_and_keeps_what_was),
+        TEST(test_R9_a_full_disk_at_any_write_fails_the_commit_and_keeps_what_was),
+        TEST(test_R9_a_failing_sync_fails_the_commit_and_keeps_what_was),
+        TEST(a_failing_read_is_never_taken_for_nothing_found),
+        TEST(a_store_that_could_not_be_made_can_be_made_later),
+    };
+    return cmocka_run_group_tests(tests, install_shim, NULL);
+}
