@@ -23,7 +23,8 @@ typedef struct saving {
     arena *mem;
     uar_write *writes;
     size_t count;
-    uar_session session;   /* as it will be */
+    uar_session session; /* as it will be */
+    uar_write *session_write;
     uar_message *messages; /* that it adds, in mem of the run */
     size_t message_count;
     uar_status status;
