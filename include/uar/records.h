@@ -44,9 +44,10 @@ typedef struct uar_message {
 } uar_message;
 
 /** How a run stands. X(name, json). */
-#define UAR_RUN_STATES(X)                                                                                         \
-    X(RUNNING, "running")                                                                                         \
-    X(PAUSED, "paused") X(IN_DOUBT, "in_doubt") X(INTERRUPTED, "interrupted") X(DONE, "done") X(FAILED, "failed") \
+#define UAR_RUN_STATES(X)                                                                     \
+    X(RUNNING, "running")                                                                     \
+    X(PAUSED, "paused")                                                                       \
+    X(IN_DOUBT, "in_doubt") X(INTERRUPTED, "interrupted") X(DONE, "done") X(FAILED, "failed") \
         X(CANCELLED, "cancelled")
 
 /** State of a run. */

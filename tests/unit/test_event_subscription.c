@@ -539,6 +539,29 @@ static void test_N1_publishing_and_subscribing_inside_a_callback_work(void **sta
     channel_unref(c.ch);
 }
 
+static void open_run_inside(void *ctx) {
+    caller *c = ctx;
+    c->ear.destroys++;
+    c->ch = open_run(c->f, 2);
+    publish_deltas(c->ch, 1);
+}
+
+static void test_N1_a_run_may_begin_inside_destroy_and_does_not_reach_the_one_that_goes(void **state) {
+    fixture *f = *state;
+    static caller c;
+    c = (caller){ .f = f };
+    uar_subscribe_options options = { .size = UAR_SUBSCRIBE_OPTIONS_INIT,
+                                      .owner = "local",
+                                      .ctx = &c,
+                                      .on_event = publish_more,
+                                      .destroy = open_run_inside };
+    uar_subscription_free(subscribe(f, &options));
+    fixture_run(f);
+    assert_int_equal(c.ear.destroys, 1);
+    assert_int_equal(c.ear.events, 0);
+    channel_unref(c.ch);
+}
+
 static void test_N2_freeing_before_the_lane_ran_delivers_nothing(void **state) {
     fixture *f = *state;
     channel *ch = open_run(f, 1);
@@ -645,6 +668,7 @@ int main(void) {
         CASE(test_N2_freeing_from_inside_the_callback_defers_destroy_to_after_it),
         CASE(test_N2_freeing_an_idle_subscription_from_another_callback_destroys_it_once),
         CASE(test_N1_publishing_and_subscribing_inside_a_callback_work),
+        CASE(test_N1_a_run_may_begin_inside_destroy_and_does_not_reach_the_one_that_goes),
         CASE(test_N2_freeing_before_the_lane_ran_delivers_nothing),
         CASE(test_N2_closing_the_hub_destroys_each_subscriber_once_and_a_later_free_does_not),
         CASE(test_X3_a_shut_hub_still_delivers_then_is_quiet),

@@ -1,4 +1,7 @@
-/* What the SQLite layer does when its disk fails: every read, write and sync fails once, and from then on. */
+/*
+ * What the SQLite layer does when its disk or its memory fails: every read, write, sync and allocation of SQLite fails once,
+ * and from then on.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +18,7 @@
 
 /* ---- a file system in front of the real one that fails on demand ---- */
 
-enum { ON_READ = 1, ON_WRITE = 2, ON_SYNC = 4 };
+enum { ON_READ = 1, ON_WRITE = 2, ON_SYNC = 4, ON_ALLOC = 8 };
 
 static struct {
     int which;             /* operations that count */
@@ -39,8 +42,11 @@ static void arm(int which, int code, unsigned long fail_at, bool for_good) {
     plan.calls = 0;
 }
 
+/* True if the armed failure happened. A sweep that ends before its second failure would prove nothing. */
 static bool has_failed(void) {
-    return plan.calls >= plan.fail_at;
+    bool fired = plan.calls >= plan.fail_at;
+    if (!fired) assert_true(plan.fail_at >= 3);
+    return fired;
 }
 
 typedef struct shim_file {
@@ -150,8 +156,26 @@ static int shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
 
 static sqlite3_vfs shim_vfs;
 
+/* ---- SQLite's memory, which fails on demand as well ---- */
+
+static sqlite3_mem_methods real_memory;
+
+static void *shim_malloc(int size) {
+    return fails(ON_ALLOC) ? NULL : real_memory.xMalloc(size);
+}
+
+static void *shim_realloc(void *ptr, int size) {
+    return fails(ON_ALLOC) ? NULL : real_memory.xRealloc(ptr, size);
+}
+
 static int install_shim(void **state) {
     (void)state;
+    sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real_memory);
+    sqlite3_mem_methods memory = real_memory;
+    memory.xMalloc = shim_malloc;
+    memory.xRealloc = shim_realloc;
+    sqlite3_config(SQLITE_CONFIG_MALLOC, &memory);
+    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
     real_vfs = sqlite3_vfs_find(NULL);
     shim_vfs = *real_vfs;
     shim_vfs.zName = "failing";
@@ -330,6 +354,87 @@ static void a_store_that_could_not_be_made_can_be_made_later(void **state) {
     }
 }
 
+/* ---- memory ---- */
+
+static bool is_out_of_memory_or_well(uar_status status) {
+    return status == UAR_OK || status == UAR_E_NOMEM;
+}
+
+static void opening_without_memory_is_said_and_can_be_repeated(void **state) {
+    (void)state;
+    make_store();
+    for (int for_good = 0; for_good < 2; for_good++) {
+        bool fired = true;
+        for (unsigned long n = 1; fired; n++) {
+            store s;
+            arm(ON_ALLOC, 0, n, for_good != 0);
+            uar_error err = UAR_ERROR_INIT;
+            uar_status status = begin(&s, &err);
+            fired = has_failed();
+            arm(0, 0, 0, false);
+            if (!is_out_of_memory_or_well(status)) fail_msg("allocation %lu: %s", n, err.message);
+            if (!fired) assert_int_equal(status, UAR_OK);
+            if (status == UAR_OK) assert_int_equal(count_after(&s), 0);
+            finish(&s);
+        }
+    }
+}
+
+static void a_commit_without_memory_changes_nothing(void **state) {
+    (void)state;
+    make_store();
+    store s;
+    assert_int_equal(begin(&s, NULL), UAR_OK);
+    for (int for_good = 0; for_good < 2; for_good++) {
+        bool fired = true;
+        for (unsigned long n = 1; fired; n++) {
+            /* What the calls before have cached must not hide a fault. */
+            sqlite3_db_release_memory(((const sqlite_layer *)s.door->ctx)->db);
+            arm(ON_ALLOC, 0, n, for_good != 0);
+            uar_status status = commit_all(&s);
+            fired = has_failed();
+            arm(0, 0, 0, false);
+            assert_true(is_out_of_memory_or_well(status));
+            if (!fired) assert_int_equal(status, UAR_OK);
+            assert_int_equal(count_after(&s), status == UAR_OK ? 3 : 0);
+            const uar_write sweep[] = { kit_put(s.before, 1), kit_fence(s.before, 1), kit_delete_children(s.after[0]),
+                                        kit_delete(s.before, 1), kit_put(s.before, 0) };
+            assert_int_equal(kit_commit(&s.k, sweep, 5), UAR_OK);
+        }
+    }
+    finish(&s);
+}
+
+static void reading_without_memory_is_never_taken_for_nothing_found(void **state) {
+    (void)state;
+    make_store();
+    store s;
+    assert_int_equal(begin(&s, NULL), UAR_OK);
+    assert_int_equal(commit_all(&s), UAR_OK);
+    for (int for_good = 0; for_good < 2; for_good++) {
+        bool fired = true;
+        for (unsigned long n = 1; fired; n++) {
+            sqlite3_db_release_memory(((const sqlite_layer *)s.door->ctx)->db);
+            arm(ON_ALLOC, 0, n, for_good != 0);
+            uar_record got;
+            kit_page page = { NULL, 4 };
+            const uar_list_query query = kit_query(&s.k, UAR_ORDER_KEY);
+            const uar_write fence = kit_fence(s.before, 1);
+            uar_status read = kit_get(&got, &s.k, s.after[2].kind, s.after[2].owner, s.after[2].id);
+            uar_status listed = kit_list(&page, &s.k, &query);
+            uar_status fenced = kit_commit(&s.k, &fence, 1);
+            fired = has_failed();
+            arm(0, 0, 0, false);
+            assert_true(is_out_of_memory_or_well(read) && is_out_of_memory_or_well(listed));
+            assert_true(is_out_of_memory_or_well(fenced));
+            assert_int_equal(page.count, 4);
+            if (!fired) assert_true(read == UAR_OK && listed == UAR_OK && fenced == UAR_OK);
+            assert_int_equal(count_after(&s), 3);
+        }
+    }
+    finish(&s);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -339,6 +444,9 @@ int main(void) {
         TEST(test_R9_a_failing_sync_fails_the_commit_and_keeps_what_was),
         TEST(a_failing_read_is_never_taken_for_nothing_found),
         TEST(a_store_that_could_not_be_made_can_be_made_later),
+        TEST(opening_without_memory_is_said_and_can_be_repeated),
+        TEST(a_commit_without_memory_changes_nothing),
+        TEST(reading_without_memory_is_never_taken_for_nothing_found),
     };
     return cmocka_run_group_tests(tests, install_shim, NULL);
 }

@@ -75,8 +75,8 @@ typedef enum uar_write_op {
     UAR_WRITE_CHECK = 1,  /**< nothing; fails unless the record is at `expected` (0: must not exist) */
     UAR_WRITE_PUT = 2,    /**< store `record`; fails unless the stored one is at `expected` (0: must not exist) */
     UAR_WRITE_DELETE = 3, /**< remove kind/owner/id; fails unless at `expected` */
-    UAR_WRITE_DELETE_CHILDREN =
-        4 /**< remove all of kind and owner whose parent is `record.parent`; `expected` is ignored */
+    /** remove all of kind and owner whose parent is `record.parent`; `expected` is ignored */
+    UAR_WRITE_DELETE_CHILDREN = 4
 } uar_write_op;
 
 /** One write of a commit. */
