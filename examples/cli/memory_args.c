@@ -106,15 +106,12 @@ int filter_from_args(uar_memory_filter *out, bool *given, const app *a) {
     if (given != NULL) *given = false;
     for (size_t i = 0; given != NULL && i < sizeof names / sizeof names[0]; i++)
         *given = *given || args_has(&a->args, names[i]);
-    /* An operator narrows by what it names; for others the identity says it all. */
+    /* An operator narrows by what it names; for others the identity says it all. The user is what --all-users is about. */
     if (args_has(&a->args, "all-users")) {
         const struct {
             const char *name;
             uar_str *to;
-        } narrow[] = { { "user", &out->user },
-                       { "agent", &out->agent },
-                       { "session", &out->session },
-                       { "task", &out->task } };
+        } narrow[] = { { "agent", &out->agent }, { "session", &out->session }, { "task", &out->task } };
         for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++) {
             *narrow[i].to = uar_str_of(args_get(&a->args, narrow[i].name));
             if (given != NULL) *given = *given || narrow[i].to->ptr != NULL;

@@ -41,11 +41,11 @@ typedef struct uar_memory uar_memory;
 #define UAR_MEMORY_TRUSTS(X) \
     X(HOST, 1, "host") X(USER, 2, "user") X(MODEL, 3, "model") X(TOOL, 4, "tool") X(IMPORT, 5, "import")
 /** What a write did: X(name, number, json). */
-#define UAR_MEMORY_OUTCOMES(X)                                                     \
-    X(ADDED, 1, "added")                                                           \
-    X(REINFORCED, 2, "reinforced")                                                 \
-    X(SUPERSEDED, 3, "superseded") X(UPDATED, 4, "updated") X(ERASED, 5, "erased") \
-        X(ERASURE_PENDING, 6, "erasure_pending")
+#define UAR_MEMORY_OUTCOMES(X)     \
+    X(ADDED, 1, "added")           \
+    X(REINFORCED, 2, "reinforced") \
+    X(SUPERSEDED, 3, "superseded") \
+    X(UPDATED, 4, "updated") X(ERASED, 5, "erased") X(ERASURE_PENDING, 6, "erasure_pending")
 
 /** State of a memory. */
 typedef enum uar_memory_status {

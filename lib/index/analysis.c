@@ -31,10 +31,10 @@ typedef struct point_range {
 
 /* Scripts written without spaces between words, and Hangul, whose words carry their particles. */
 static const point_range unspaced[] = {
-    { 0x0E00, 0x0EFF }, { 0x1000, 0x109F }, { 0x1100, 0x11FF }, { 0x1780, 0x17FF }, { 0x2E80, 0x2FDF },
-    { 0x3005, 0x3007 }, { 0x3041, 0x30FF }, { 0x3100, 0x318F }, { 0x31A0, 0x31BF }, { 0x31F0, 0x31FF },
-    { 0x3400, 0x4DBF }, { 0x4E00, 0x9FFF }, { 0xA960, 0xA97F }, { 0xAC00, 0xD7FF }, { 0xF900, 0xFAFF },
-    { 0x20000, 0x3FFFD },
+    { 0x0E00, 0x0EFF }, { 0x1000, 0x109F }, { 0x1100, 0x11FF }, { 0x1780, 0x17FF },
+    { 0x2E80, 0x2FDF }, { 0x3005, 0x3007 }, { 0x3041, 0x30FF }, { 0x3100, 0x318F },
+    { 0x31A0, 0x31BF }, { 0x31F0, 0x31FF }, { 0x3400, 0x4DBF }, { 0x4E00, 0x9FFF },
+    { 0xA960, 0xA97F }, { 0xAC00, 0xD7FF }, { 0xF900, 0xFAFF }, { 0x20000, 0x3FFFD },
 };
 
 static bool is_unspaced(int32_t c) {
@@ -86,7 +86,7 @@ static uar_status emit_word(walk *w, span word) {
     if (count > ANALYSIS_TOKEN_POINTS) count = ANALYSIS_TOKEN_POINTS;
     size_t len = encode(text, w->points + word.from, count);
     bool is_stop = stop_word(uar_str_n(text, len));
-    token t = { uar_str_n(text, stem_word(text, len)), is_stop, false };
+    token t = { uar_str_n(text, is_stop ? len : stem_word(text, len)), is_stop, false };
     w->tokens++;
     return w->each(w->ctx, &t);
 }

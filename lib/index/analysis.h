@@ -19,8 +19,8 @@
 typedef enum analysis_side { ANALYSIS_PASSAGE, ANALYSIS_QUERY } analysis_side;
 
 typedef struct token {
-    uar_str text; /* borrowed for the call */
-    bool is_stop; /* a word so common that it says nothing, in English, German, Spanish or French */
+    uar_str text;  /* borrowed for the call */
+    bool is_stop;  /* a word so common that it says nothing, in English, German, Spanish or French */
     bool is_extra; /* another form of a token that came before: doesn't count for the length of the text */
 } token;
 

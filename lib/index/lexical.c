@@ -75,8 +75,10 @@ static void embed(void *ctx, uar_embed_purpose purpose, const uar_str *texts, si
         status = analysis_run(&alloc_default, texts[i], ANALYSIS_PASSAGE, add_token, vectors + i * DIMS);
         normalise(vectors + i * DIMS);
     }
-    if (status == UAR_OK) uar_completion_vectors(done, vectors, count, DIMS);
-    else uar_completion_fail(done, status, NULL);
+    if (status == UAR_OK)
+        uar_completion_vectors(done, vectors, count, DIMS);
+    else
+        uar_completion_fail(done, status, NULL);
     alloc_free(&alloc_default, vectors);
 }
 

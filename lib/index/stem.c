@@ -59,19 +59,19 @@ size_t stem_word(char *word, size_t len) {
 
 /* Sorted by bytes. Words that are a name or a thing in another of the languages are left out. */
 static const char *const stop_words[] = {
-    "a",     "about", "al",    "all",   "am",    "an",    "and",   "any",  "are",  "as",   "at",    "au",    "auf",
-    "aus",   "avec",  "be",    "been",  "bei",   "but",   "by",    "can",  "ce",   "che",  "como",  "con",   "could",
-    "d",     "da",    "dans",  "das",   "de",    "dem",   "den",   "der",  "des",  "did",  "die",   "do",    "does",
-    "doing", "don",   "dont",  "du",    "ein",   "eine",  "einen", "el",   "en",   "er",   "es",    "est",   "et",
-    "for",   "from",  "had",   "has",   "have",  "he",    "her",   "hers", "him",  "his",  "how",   "i",     "ich",
-    "if",    "il",    "im",    "in",    "into",  "is",    "ist",   "it",   "its",  "ja",   "je",    "l",     "la",
-    "las",   "le",    "les",   "ll",    "los",   "m",     "me",    "mein", "meine", "mi",  "mit",   "mon",   "my",
-    "nicht", "no",    "not",   "of",    "on",    "or",    "ou",    "our",  "par",  "para", "pas",   "por",   "pour",
-    "qu",    "que",   "qui",   "re",    "s",     "se",    "she",   "should", "si", "sich", "sie",   "so",    "sont",
-    "su",    "sur",   "t",     "than",  "that",  "the",   "their", "them", "then", "there", "these", "they", "this",
-    "those", "to",    "tu",    "um",    "un",    "una",   "und",   "une",  "us",   "ve",   "von",   "was",   "we",
-    "were",  "what",  "when",  "where", "which", "who",   "whom",  "whose", "why", "will", "wir",   "with",  "would",
-    "y",     "you",   "your",  "yours", "zu",    "zum",   "zur",
+    "a",     "about", "al",   "all",   "am",    "an",   "and",   "any",    "are",   "as",    "at",    "au",   "auf",
+    "aus",   "avec",  "be",   "been",  "bei",   "but",  "by",    "can",    "ce",    "che",   "como",  "con",  "could",
+    "d",     "da",    "dans", "das",   "de",    "dem",  "den",   "der",    "des",   "did",   "die",   "do",   "does",
+    "doing", "don",   "dont", "du",    "ein",   "eine", "einen", "el",     "en",    "er",    "es",    "est",  "et",
+    "for",   "from",  "had",  "has",   "have",  "he",   "her",   "hers",   "him",   "his",   "how",   "i",    "ich",
+    "if",    "il",    "im",   "in",    "into",  "is",   "ist",   "it",     "its",   "ja",    "je",    "l",    "la",
+    "las",   "le",    "les",  "ll",    "los",   "m",    "me",    "mein",   "meine", "mi",    "mit",   "mon",  "my",
+    "nicht", "no",    "not",  "of",    "on",    "or",   "ou",    "our",    "par",   "para",  "pas",   "por",  "pour",
+    "qu",    "que",   "qui",  "re",    "s",     "se",   "she",   "should", "si",    "sich",  "sie",   "so",   "sont",
+    "su",    "sur",   "t",    "than",  "that",  "the",  "their", "them",   "then",  "there", "these", "they", "this",
+    "those", "to",    "tu",   "um",    "un",    "una",  "und",   "une",    "us",    "ve",    "von",   "was",  "we",
+    "were",  "what",  "when", "where", "which", "who",  "whom",  "whose",  "why",   "will",  "wir",   "with", "would",
+    "y",     "you",   "your", "yours", "zu",    "zum",  "zur",
 };
 
 bool stop_word(uar_str word) {
@@ -81,8 +81,10 @@ bool stop_word(uar_str word) {
         size_t mid = low + (high - low) / 2;
         int order = str_compare(word, uar_str_of(stop_words[mid]));
         if (order == 0) return true;
-        if (order < 0) high = mid;
-        else low = mid + 1;
+        if (order < 0)
+            high = mid;
+        else
+            low = mid + 1;
     }
     return false;
 }

@@ -58,8 +58,8 @@ void term_list_dispose(term_list *list) {
 typedef struct collector {
     term_list *list;
     term_key key;
-    bool stops;    /* take stop words */
-    bool dropped;  /* there were stop words */
+    bool stops;   /* take stop words */
+    bool dropped; /* there were stop words */
 } collector;
 
 static uar_status grow(term_list *list) {
@@ -113,8 +113,10 @@ static void sort_terms(term *terms, size_t count) {
 static void merge_repeats(term_list *list) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (kept != 0 && list->terms[kept - 1].id == list->terms[i].id) list->terms[kept - 1].count++;
-        else list->terms[kept++] = list->terms[i];
+        if (kept != 0 && list->terms[kept - 1].id == list->terms[i].id)
+            list->terms[kept - 1].count++;
+        else
+            list->terms[kept++] = list->terms[i];
     }
     list->count = kept;
 }

@@ -220,8 +220,10 @@ uar_status entry_add(uar_memory_change *out, entry *d, uar_memory *memory, uar_e
     if (status != UAR_OK) return status;
     version old;
     status = find_repeat(&old, d, db, err);
-    if (status == UAR_OK) status = reinforce(out, &old, d, memory, err);
-    else if (status == UAR_E_NOT_FOUND) status = insert(out, d, memory, err);
+    if (status == UAR_OK)
+        status = reinforce(out, &old, d, memory, err);
+    else if (status == UAR_E_NOT_FOUND)
+        status = insert(out, d, memory, err);
     return status == UAR_OK ? note_written(out, d, db, err) : status;
 }
 

@@ -71,8 +71,10 @@ void caller_bind(query *q, const caller *c) {
     query_int(q, 1, c->is_operator ? 1 : 0);
     query_text(q, 2, c->id.owner);
     for (int i = 0; i < SEGMENTS_OF_CALLER; i++) {
-        if (c->keys[i].len != 0) query_blob(q, 3 + i, c->keys[i].bytes, c->keys[i].len);
-        else query_null(q, 3 + i);
+        if (c->keys[i].len != 0)
+            query_blob(q, 3 + i, c->keys[i].bytes, c->keys[i].len);
+        else
+            query_null(q, 3 + i);
     }
 }
 
@@ -82,5 +84,6 @@ bool scope_is_shared(uar_memory_scope scope) {
 
 uar_status caller_may_write(const caller *c, uar_memory_scope scope, uar_error *err) {
     if (!scope_is_shared(scope) || c->writes_shared) return UAR_OK;
-    return error_set(err, UAR_E_FORBIDDEN, "this identity may not write memory of %s scope", uar_memory_scope_name(scope));
+    return error_set(err, UAR_E_FORBIDDEN, "this identity may not write memory of %s scope",
+                     uar_memory_scope_name(scope));
 }

@@ -79,7 +79,9 @@ static const rule rules[] = {
     { "i prefer ", RULE_NOTE, NULL },
     { "my ", RULE_OWN, " is " },
     { "mein name ist ", RULE_FACT, "name" },
-    { "ich hei\xC3\x9F""e ", RULE_FACT, "name" },
+    { "ich hei\xC3\x9F"
+      "e ",
+      RULE_FACT, "name" },
     { "ich heisse ", RULE_FACT, "name" },
     { "ich wohne in ", RULE_FACT, "home" },
     { "ich lebe in ", RULE_FACT, "home" },
@@ -122,7 +124,9 @@ static const rule rules[] = {
     { "je n'aime pas ", RULE_OPINION, NULL },
     { "j'adore ", RULE_OPINION, NULL },
     { "je d\xC3\xA9teste ", RULE_OPINION, NULL },
-    { "je pr\xC3\xA9""f\xC3\xA8re ", RULE_NOTE, NULL },
+    { "je pr\xC3\xA9"
+      "f\xC3\xA8re ",
+      RULE_NOTE, NULL },
     { "souviens-toi que ", RULE_REMEMBER, NULL },
     { "rappelle-toi que ", RULE_REMEMBER, NULL },
     { "retiens que ", RULE_REMEMBER, NULL },
@@ -131,23 +135,59 @@ static const rule rules[] = {
 };
 
 /* What people say before they come to it. */
-static const char *const lead_ins[] = { "hi ",  "hi, ",    "hi! ",  "hello ", "hello, ", "hey ",        "hey, ", "well, ",
-                                        "so, ", "ok, ",    "okay, ", "also, ", "and ",   "by the way, ", "btw, ", "btw ",
-                                        "oh, ", "actually, ", "hallo, ", "hola, ", "bonjour, ", "just so you know, " };
+static const char *const lead_ins[] = { "hi ",       "hi, ",
+                                        "hi! ",      "hello ",
+                                        "hello, ",   "hey ",
+                                        "hey, ",     "well, ",
+                                        "so, ",      "ok, ",
+                                        "okay, ",    "also, ",
+                                        "and ",      "by the way, ",
+                                        "btw, ",     "btw ",
+                                        "oh, ",      "actually, ",
+                                        "hallo, ",   "hola, ",
+                                        "bonjour, ", "just so you know, " };
 
 /* Words that make a sentence no statement of fact. */
-static const char *const doubts[] = { " if ",      "if ",       " would ",   "suppose ",  "imagine ",  "pretend ",
-                                      " maybe ",   "maybe ",    "perhaps ",  " i wish ",  "let's say ", " hypothetical",
-                                      "for example", " e.g. ",  " kidding",  " joking",   " might ",   " could ",
-                                      "wenn ",     " w\xC3\xBC""rde ", "vielleicht ", "si ", " quiz\xC3\xA1", "peut-\xC3\xAAtre",
-                                      "translate", " said", " says", "write a", "what ", "who ", "how " };
+static const char *const doubts[] = { " if ",
+                                      "if ",
+                                      " would ",
+                                      "suppose ",
+                                      "imagine ",
+                                      "pretend ",
+                                      " maybe ",
+                                      "maybe ",
+                                      "perhaps ",
+                                      " i wish ",
+                                      "let's say ",
+                                      " hypothetical",
+                                      "for example",
+                                      " e.g. ",
+                                      " kidding",
+                                      " joking",
+                                      " might ",
+                                      " could ",
+                                      "wenn ",
+                                      " w\xC3\xBC"
+                                      "rde ",
+                                      "vielleicht ",
+                                      "si ",
+                                      " quiz\xC3\xA1",
+                                      "peut-\xC3\xAAtre",
+                                      "translate",
+                                      " said",
+                                      " says",
+                                      "write a",
+                                      "what ",
+                                      "who ",
+                                      "how " };
 
 /* "My question is …" is no fact about the user. */
 static const char *const no_attributes[] = {
-    "question", "problem", "issue",   "point",  "guess",  "understanding", "code",   "program", "concern", "answer",
-    "request",  "task",    "error",   "idea",   "plan",   "bad",           "god",    "goodness", "advice", "opinion",
-    "frage",    "problema", "pregunta", "probl\xC3\xA8me", "goal", "function", "query", "script", "app", "pleasure",
-    "assumption", "prompt", "input", "output", "file",
+    "question", "problem",  "issue",   "point",   "guess", "understanding", "code",       "program",
+    "concern",  "answer",   "request", "task",    "error", "idea",          "plan",       "bad",
+    "god",      "goodness", "advice",  "opinion", "frage", "problema",      "pregunta",   "probl\xC3\xA8me",
+    "goal",     "function", "query",   "script",  "app",   "pleasure",      "assumption", "prompt",
+    "input",    "output",   "file",
 };
 
 static char lower(char c) {
@@ -163,9 +203,12 @@ static size_t match(uar_str text, const char *what) {
     size_t at = 0;
     for (; *what != '\0'; what++) {
         if (at >= text.len) return 0;
-        if (*what == '\'' && text.len - at >= 3 && memcmp(text.ptr + at, "\xE2\x80\x99", 3) == 0) at += 3;
-        else if (lower(text.ptr[at]) == *what) at++;
-        else return 0;
+        if (*what == '\'' && text.len - at >= 3 && memcmp(text.ptr + at, "\xE2\x80\x99", 3) == 0)
+            at += 3;
+        else if (lower(text.ptr[at]) == *what)
+            at++;
+        else
+            return 0;
     }
     return at;
 }
@@ -308,9 +351,9 @@ static uar_status apply_opinion(extraction *x, uar_str sentence, uar_str tail) {
     if (words(tail) > VALUE_WORDS_MAX / 2) return UAR_OK;
     uar_str first = uar_str_n(tail.ptr, tail.len);
     /* "I like that", "I love it": of what was said before, which is not kept. */
-    if (words(tail) == 1 && (match(first, "that") == tail.len || match(first, "it") == tail.len ||
-                             match(first, "this") == tail.len || match(first, "you") == tail.len ||
-                             match(first, "them") == tail.len))
+    if (words(tail) == 1 &&
+        (match(first, "that") == tail.len || match(first, "it") == tail.len || match(first, "this") == tail.len ||
+         match(first, "you") == tail.len || match(first, "them") == tail.len))
         return UAR_OK;
     if (match(first, "your ") != 0 || match(first, "how ") != 0 || match(first, "this ") != 0) return UAR_OK;
     char name[ATTRIBUTE_MAX + 16] = "opinion of ";

@@ -15,7 +15,8 @@ static uar_status find_record(version *out, database *db, const caller *c, uar_u
     return version_first(out, &q, ar, err);
 }
 
-static uar_status apply_content(version *next, const uar_memory_patch *p, arena *ar, const uar_memory *m, uar_error *err) {
+static uar_status apply_content(version *next, const uar_memory_patch *p, arena *ar, const uar_memory *m,
+                                uar_error *err) {
     if (p->content.ptr == NULL) return UAR_OK;
     next->r.content = p->content;
     return content_index(next, ar, m->database.key, err);
@@ -32,7 +33,8 @@ static uar_status check_patch(const uar_memory_patch *p, uar_memory_record *scra
     if (status == UAR_OK && !(p->importance < 0)) status = content_importance(p->importance, err);
     if (status == UAR_OK && p->set_categories)
         status = content_labels(scratch, ar, p->categories, p->category_count, err);
-    if (status == UAR_OK && p->metadata.ptr != NULL) status = content_metadata(&scratch->metadata, ar, p->metadata, err);
+    if (status == UAR_OK && p->metadata.ptr != NULL)
+        status = content_metadata(&scratch->metadata, ar, p->metadata, err);
     return status;
 }
 
@@ -172,8 +174,10 @@ static uar_status delete_chain(uar_memory *m, uar_uuid id, int64_t seg, uar_erro
     query_int(&q, 19, seg);
     uar_status status = collect(&list, &q, &m->alloc);
     uar_status end = query_end(&q, err);
-    if (status == UAR_OK) status = end;
-    else error_plain(err, status);
+    if (status == UAR_OK)
+        status = end;
+    else
+        error_plain(err, status);
     arena ar;
     arena_init(&ar, &m->alloc);
     for (size_t i = 0; status == UAR_OK && i < list.count; i++) {
@@ -247,7 +251,8 @@ static uar_status delete_match(uar_memory_erasure *sum, uar_memory *m, const cal
     return status;
 }
 
-static uar_status delete_matches(uar_memory_erasure *sum, uar_memory *m, const caller *c, const filter *f, uar_error *err) {
+static uar_status delete_matches(uar_memory_erasure *sum, uar_memory *m, const caller *c, const filter *f,
+                                 uar_error *err) {
     num_list list = { NULL, 0, 0 };
     query q;
     query_begin(&q, &m->database, SQL_LIST_DOWN);
@@ -256,8 +261,10 @@ static uar_status delete_matches(uar_memory_erasure *sum, uar_memory *m, const c
     query_int(&q, 18, INT64_MAX);
     uar_status status = collect(&list, &q, &m->alloc);
     uar_status end = query_end(&q, err);
-    if (status == UAR_OK) status = end;
-    else error_plain(err, status);
+    if (status == UAR_OK)
+        status = end;
+    else
+        error_plain(err, status);
     arena ar;
     arena_init(&ar, &m->alloc);
     for (size_t i = 0; status == UAR_OK && i < list.count; i++) {
@@ -278,8 +285,10 @@ uar_status uar_memory_delete_where_sync(uar_memory_erasure *out, uar_memory *mem
     status = caller_init(&c, who, err);
     if (status == UAR_OK) status = filter_init(&f, given, clock_wall(&memory->clock), &memory->alloc, err);
     if (status != UAR_OK) return status;
-    if (!filter_has_condition(&f)) status = error_plain(err, UAR_E_FILTER_REQUIRED);
-    else if (f.mode == FILTER_AS_OF) status = error_set(err, UAR_E_INVALID, "a bulk delete can't be made as of a time");
+    if (!filter_has_condition(&f))
+        status = error_plain(err, UAR_E_FILTER_REQUIRED);
+    else if (f.mode == FILTER_AS_OF)
+        status = error_set(err, UAR_E_INVALID, "a bulk delete can't be made as of a time");
     f.mode = FILTER_CURRENT;
     uar_memory_erasure sum = { 0, 0, 0 };
     if (status == UAR_OK) status = memory_enter_write(memory, err);

@@ -97,8 +97,10 @@ static void put_node(json_writer *w, const cJSON *node, const uar_allocator *a) 
     buffer_init(&value, a, MERGED_METADATA_MAX);
     json_append_node(&value, node);
     json_key(w, node->string);
-    if (value.status == UAR_OK) json_raw(w, buffer_str(&value));
-    else json_null(w);
+    if (value.status == UAR_OK)
+        json_raw(w, buffer_str(&value));
+    else
+        json_null(w);
     if (value.status != UAR_OK && w->out->status == UAR_OK) w->out->status = value.status;
     buffer_dispose(&value);
 }

@@ -43,8 +43,8 @@ void query_begin(query *q, database *db, sql_id id) {
     q->db = db;
     q->code = SQLITE_OK;
     if (db->statements[id] == NULL)
-        q->code = sqlite3_prepare_v3(db->handle, statement_texts[id], -1, SQLITE_PREPARE_PERSISTENT, &db->statements[id],
-                                     NULL);
+        q->code = sqlite3_prepare_v3(db->handle, statement_texts[id], -1, SQLITE_PREPARE_PERSISTENT,
+                                     &db->statements[id], NULL);
     q->statement = db->statements[id];
 }
 
@@ -66,8 +66,10 @@ void query_null(query *q, int at) {
 
 void query_text(query *q, int at, uar_str text) {
     if (q->code != SQLITE_OK) return;
-    if (text.ptr == NULL) note(q, sqlite3_bind_null(q->statement, at));
-    else note(q, sqlite3_bind_text64(q->statement, at, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8));
+    if (text.ptr == NULL)
+        note(q, sqlite3_bind_null(q->statement, at));
+    else
+        note(q, sqlite3_bind_text64(q->statement, at, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8));
 }
 
 void query_blob(query *q, int at, const void *bytes, size_t len) {
@@ -78,8 +80,10 @@ void query_blob(query *q, int at, const void *bytes, size_t len) {
 
 void query_uuid(query *q, int at, uar_uuid id) {
     if (q->code != SQLITE_OK) return;
-    if (uar_uuid_is_none(id)) note(q, sqlite3_bind_null(q->statement, at));
-    else note(q, sqlite3_bind_blob64(q->statement, at, id.bytes, sizeof id.bytes, SQLITE_TRANSIENT));
+    if (uar_uuid_is_none(id))
+        note(q, sqlite3_bind_null(q->statement, at));
+    else
+        note(q, sqlite3_bind_blob64(q->statement, at, id.bytes, sizeof id.bytes, SQLITE_TRANSIENT));
 }
 
 bool query_next(query *q) {
@@ -125,8 +129,7 @@ uar_status query_end(query *q, uar_error *err) {
 }
 
 uar_status query_run(query *q, uar_error *err) {
-    while (query_next(q)) {
-    }
+    while (query_next(q)) {}
     return query_end(q, err);
 }
 
@@ -189,8 +192,7 @@ static uar_status recognise(database *db, bool *is_new, uar_error *err) {
     if (status != UAR_OK) return status;
     *is_new = id.application == 0 && id.version == 0 && id.tables == 0;
     if (*is_new) return UAR_OK;
-    if (id.application != SCHEMA_APPLICATION_ID)
-        return error_set(err, UAR_E_CORRUPT, "the file is not a memory store");
+    if (id.application != SCHEMA_APPLICATION_ID) return error_set(err, UAR_E_CORRUPT, "the file is not a memory store");
     if (id.version > SCHEMA_VERSION)
         return error_set(err, UAR_E_NEWER, "the memory store has version %lld, this library knows %d",
                          (long long)id.version, SCHEMA_VERSION);
@@ -209,7 +211,8 @@ static uar_status switch_to_wal(database *db, uint32_t patience_ms, uar_error *e
         uar_status status = query_end(&q, err);
         sqlite3_finalize(q.statement);
         if (status == UAR_OK)
-            return is_wal ? UAR_OK : error_set(err, UAR_E_CANTOPEN, "the memory store can't use a write-ahead log here");
+            return is_wal ? UAR_OK
+                          : error_set(err, UAR_E_CANTOPEN, "the memory store can't use a write-ahead log here");
         if (status != UAR_E_BUSY || waited >= patience_ms) return status;
         waited += (uint32_t)sqlite3_sleep(5);
     }
@@ -319,8 +322,8 @@ static char *plain_path(const uar_allocator *a, const char *path) {
 
 uar_status database_open(database *db, const char *path, const database_options *options, uar_error *err) {
     *db = (database){ .read_only = options->read_only, .busy_timeout_ms = options->busy_timeout_ms };
-    int flags = SQLITE_OPEN_NOMUTEX | (options->read_only ? SQLITE_OPEN_READONLY
-                                                          : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    int flags =
+        SQLITE_OPEN_NOMUTEX | (options->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     char *plain = plain_path(options->alloc, path);
     if (plain == NULL) return error_plain(err, UAR_E_NOMEM);
     int code = sqlite3_open_v2(plain, &db->handle, flags, NULL);

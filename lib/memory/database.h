@@ -17,8 +17,8 @@ typedef struct database {
     sqlite3_stmt *statements[SQL_COUNT_OF_STATEMENTS];
     bool read_only;
     uint32_t busy_timeout_ms;
-    term_key key;         /* of this store's term numbers and digests */
-    int64_t analysis;     /* ANALYSIS_VERSION that its index was made with */
+    term_key key;     /* of this store's term numbers and digests */
+    int64_t analysis; /* ANALYSIS_VERSION that its index was made with */
 } database;
 
 typedef struct database_options {

@@ -8,7 +8,8 @@
 #define UNIQUE_KEY_MAX 400
 
 /* The id of a scope comes from the identity; only an operator may name another one. */
-static uar_status place_id(uar_str *out, uar_str given, uar_str own, const caller *c, const char *what, uar_error *err) {
+static uar_status place_id(uar_str *out, uar_str given, uar_str own, const caller *c, const char *what,
+                           uar_error *err) {
     if (given.ptr == NULL) {
         *out = own;
         return UAR_OK;
@@ -30,9 +31,8 @@ static uar_status place_record(entry *d, const caller *c, const uar_memory_draft
     uar_memory_record *r = &d->v.r;
     uar_memory_scope scope = r->scope;
     bool by_user = !scope_is_shared(scope);
-    uar_status status = by_user || g->user.ptr != NULL
-                            ? place_id(&r->user, g->user, c->id.user, c, "user", err)
-                            : UAR_OK;
+    uar_status status =
+        by_user || g->user.ptr != NULL ? place_id(&r->user, g->user, c->id.user, c, "user", err) : UAR_OK;
     if (status == UAR_OK)
         status = scope == UAR_MEMORY_SCOPE_AGENT ? place_id(&r->agent, g->agent, c->id.agent, c, "agent", err)
                                                  : note_id(&r->agent, g->agent, "agent", err);
@@ -90,7 +90,8 @@ static uar_status take_texts(entry *d, const uar_memory_draft *g, uar_error *err
     return status;
 }
 
-uar_status entry_make(entry *d, const uar_memory *memory, const caller *c, const uar_memory_draft *given, uar_error *err) {
+uar_status entry_make(entry *d, const uar_memory *memory, const caller *c, const uar_memory_draft *given,
+                      uar_error *err) {
     memset(d, 0, sizeof *d);
     arena_init(&d->ar, &memory->alloc);
     if (given == NULL) return error_set(err, UAR_E_INVALID, "there is no draft");

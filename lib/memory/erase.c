@@ -93,8 +93,10 @@ static uar_status file_holds_mark(bool *out, const marks *m, database *db) {
         size_t want = CHUNK + MARK_BYTES - 1; /* overlap: a mark may lie across two chunks */
         if ((sqlite3_int64)want > size - at) want = (size_t)(size - at);
         int code = file->pMethods->xRead(file, chunk, (int)want, at);
-        if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) status = UAR_E_IO;
-        else *out = holds_mark(m, chunk, want);
+        if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ)
+            status = UAR_E_IO;
+        else
+            *out = holds_mark(m, chunk, want);
     }
     alloc_free(m->alloc, chunk);
     return status;
@@ -172,7 +174,8 @@ uar_status uar_memory_clean_sync(uint64_t *pending, uar_memory *memory, uar_erro
     uint64_t left = 0;
     if (memory->database.read_only)
         status = error_set(err, UAR_E_READ_ONLY, "the memory store was opened for reading");
-    else status = erase_pending(memory, &left, err);
+    else
+        status = erase_pending(memory, &left, err);
     memory_leave(memory);
     if (status == UAR_OK) *pending = left;
     return status;

@@ -14,7 +14,10 @@ static uar_status check(const uar_memory_filter *g, uar_error *err) {
     const struct {
         uar_str id;
         const char *what;
-    } ids[] = { { g->user, "user" }, { g->agent, "agent" }, { g->session, "session" }, { g->task, "task" },
+    } ids[] = { { g->user, "user" },
+                { g->agent, "agent" },
+                { g->session, "session" },
+                { g->task, "task" },
                 { g->category, "category" } };
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         if (ids[i].id.ptr == NULL) continue;
@@ -104,8 +107,10 @@ static uar_status has_metadata(bool *out, const filter *f, const uar_memory_reco
     bool matches = true;
     for (const cJSON *want = f->metadata->child; want != NULL && matches && status == UAR_OK; want = want->next) {
         const cJSON *got = json_member(have, want->string);
-        if (got == NULL) matches = false;
-        else status = same_value(&matches, f->alloc, want, got);
+        if (got == NULL)
+            matches = false;
+        else
+            status = same_value(&matches, f->alloc, want, got);
     }
     json_free(f->alloc, have);
     if (status == UAR_OK) *out = matches;

@@ -85,8 +85,8 @@ static uar_status check_file(database *db, uar_error *err) {
     if (query_next(&q)) {
         uar_str line = query_get_text(&q, 0);
         if (!uar_str_equal(line, uar_str_of("ok")))
-            status = error_set(err, UAR_E_CORRUPT, "memory store: %s",
-                               (const char *)sqlite3_column_text(q.statement, 0));
+            status =
+                error_set(err, UAR_E_CORRUPT, "memory store: %s", (const char *)sqlite3_column_text(q.statement, 0));
     }
     uar_status end = query_end(&q, status == UAR_OK ? err : NULL);
     sqlite3_finalize(q.statement);

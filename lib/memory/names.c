@@ -3,29 +3,30 @@
 
 #include "base/str.h"
 
-#define X_CASE(name, number, json)                                                                                     \
-    case number: return json;
-#define X_MATCH(name, number, json)                                                                                    \
+#define X_CASE(name, number, json) \
+    case number:                   \
+        return json;
+#define X_MATCH(name, number, json) \
     if (str_is(text, json)) return number;
 
 const char *uar_memory_status_name(uar_memory_status state) {
-    switch ((int)state) { UAR_MEMORY_STATES(X_CASE) default: return "disabled"; }
+    switch ((int)state) { UAR_MEMORY_STATES(X_CASE) default : return "disabled"; }
 }
 
 const char *uar_memory_scope_name(uar_memory_scope scope) {
-    switch ((int)scope) { UAR_MEMORY_SCOPES(X_CASE) default: return NULL; }
+    switch ((int)scope) { UAR_MEMORY_SCOPES(X_CASE) default : return NULL; }
 }
 
 const char *uar_memory_type_name(uar_memory_type type) {
-    switch ((int)type) { UAR_MEMORY_TYPES(X_CASE) default: return NULL; }
+    switch ((int)type) { UAR_MEMORY_TYPES(X_CASE) default : return NULL; }
 }
 
 const char *uar_memory_trust_name(uar_memory_trust trust) {
-    switch ((int)trust) { UAR_MEMORY_TRUSTS(X_CASE) default: return NULL; }
+    switch ((int)trust) { UAR_MEMORY_TRUSTS(X_CASE) default : return NULL; }
 }
 
 const char *uar_memory_outcome_name(uar_memory_outcome outcome) {
-    switch ((int)outcome) { UAR_MEMORY_OUTCOMES(X_CASE) default: return NULL; }
+    switch ((int)outcome) { UAR_MEMORY_OUTCOMES(X_CASE) default : return NULL; }
 }
 
 static int match_scope(uar_str text) {

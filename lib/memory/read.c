@@ -56,8 +56,10 @@ static uar_status read_by_id(uar_memory_records **out, uar_memory *memory, const
         status = read(list, &memory->database, &c, id, err);
         memory_leave_read(memory);
     }
-    if (status == UAR_OK) *out = &list->head;
-    else uar_memory_records_free(&list->head);
+    if (status == UAR_OK)
+        *out = &list->head;
+    else
+        uar_memory_records_free(&list->head);
     return status;
 }
 
@@ -151,8 +153,10 @@ uar_status uar_memory_list_sync(uar_memory_records **out, uar_memory *memory, co
         memory_leave_read(memory);
     }
     filter_dispose(&f);
-    if (status == UAR_OK) *out = &list->head;
-    else if (list != NULL) uar_memory_records_free(&list->head);
+    if (status == UAR_OK)
+        *out = &list->head;
+    else if (list != NULL)
+        uar_memory_records_free(&list->head);
     return status;
 }
 

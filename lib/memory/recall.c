@@ -33,8 +33,8 @@ size_t memory_estimate_tokens(uar_str text) {
 /* Characters that reorder, hide or tag text. Joiners stay: scripts and emoji need them. */
 static bool is_hidden(int32_t c) {
     return c == 0x061C || c == 0x200B || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
-           (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE0FFF) ||
-           c == 0x00AD;
+           (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFB) ||
+           (c >= 0xE0000 && c <= 0xE0FFF) || c == 0x00AD;
 }
 
 static void append_escaped(buffer *out, int32_t c) {
@@ -116,8 +116,10 @@ static uar_status choose(chosen *list, size_t *count, const uar_memory_hits *hit
         size_t cost = status == UAR_OK ? memory_estimate_tokens(buffer_str(&line)) : 0;
         if (status != UAR_OK || cost > budget - used) continue;
         uar_str copy = arena_str(&r->ar, buffer_str(&line));
-        if (copy.ptr == NULL) status = UAR_E_NOMEM;
-        else list[(*count)++] = (chosen){ &hits->hits[i], copy };
+        if (copy.ptr == NULL)
+            status = UAR_E_NOMEM;
+        else
+            list[(*count)++] = (chosen){ &hits->hits[i], copy };
         used += cost;
     }
     buffer_dispose(&line);

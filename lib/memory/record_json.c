@@ -38,8 +38,10 @@ static void put_provenance(json_writer *w, const uar_memory_provenance *p) {
     json_object_begin(w);
     json_put_uuid(w, "run", p->run);
     json_key(w, "event");
-    if (p->event != 0) json_uint(w, p->event);
-    else json_null(w);
+    if (p->event != 0)
+        json_uint(w, p->event);
+    else
+        json_null(w);
     json_put_str(w, "session", p->session);
     json_object_end(w);
 }

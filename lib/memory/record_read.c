@@ -17,7 +17,8 @@ typedef struct reader {
 } reader;
 
 static void refuse(reader *r, const char *key) {
-    if (r->status == UAR_OK) r->status = error_set(r->err, UAR_E_SCHEMA, "\"%s\" is not what a memory record has there", key);
+    if (r->status == UAR_OK)
+        r->status = error_set(r->err, UAR_E_SCHEMA, "\"%s\" is not what a memory record has there", key);
 }
 
 static void no_memory(reader *r) {
@@ -103,8 +104,10 @@ static void read_labels(reader *r, uar_memory_draft *d) {
         return;
     }
     for (const cJSON *item = array->child; item != NULL; item = item->next) {
-        if (!cJSON_IsString(item)) refuse(r, "categories");
-        else labels[d->category_count++] = keep(r, json_node_text(item));
+        if (!cJSON_IsString(item))
+            refuse(r, "categories");
+        else
+            labels[d->category_count++] = keep(r, json_node_text(item));
     }
     d->categories = labels;
 }
@@ -115,8 +118,10 @@ static void read_metadata(reader *r, uar_memory_draft *d) {
     buffer text;
     buffer_init(&text, r->ar->alloc, SIZE_MAX / 4);
     json_append_node(&text, node);
-    if (text.status != UAR_OK) no_memory(r);
-    else d->metadata = keep(r, buffer_str(&text));
+    if (text.status != UAR_OK)
+        no_memory(r);
+    else
+        d->metadata = keep(r, buffer_str(&text));
     buffer_dispose(&text);
 }
 

@@ -44,18 +44,18 @@ static const char schema_sql[] =
     "CREATE TABLE erasure(mark BLOB NOT NULL);";
 
 /* The segments that the caller sees: at most five by their keys, or all of one owner for an operator. */
-#define SQL_VISIBLE                                                                                                    \
-    "(SELECT id FROM segment WHERE ?1 = 0 AND key IN (?3,?4,?5,?6,?7)"                                                 \
+#define SQL_VISIBLE                                                    \
+    "(SELECT id FROM segment WHERE ?1 = 0 AND key IN (?3,?4,?5,?6,?7)" \
     " UNION ALL SELECT id FROM segment WHERE ?1 = 1 AND owner = ?2)"
 
 /* Which versions: FILTER_LIVE, FILTER_AS_OF, FILTER_CURRENT, FILTER_ALL in ?16, the time in ?17. */
-#define SQL_FILTERED                                                                                                   \
-    "(?8 = 0 OR ((?8 >> v.scope) & 1) = 1) AND (?9 = 0 OR ((?9 >> v.type) & 1) = 1)"                                   \
-    " AND (?10 IS NULL OR v.user = ?10) AND (?11 IS NULL OR v.agent = ?11)"                                            \
-    " AND (?12 IS NULL OR v.session = ?12) AND (?13 IS NULL OR v.task = ?13)"                                          \
-    " AND (?14 = 0 OR v.created >= ?14) AND (?15 = 0 OR v.created < ?15)"                                              \
-    " AND ((?16 = 0 AND v.current = 1 AND v.valid_until > ?17)"                                                        \
-    " OR (?16 = 1 AND v.valid_from <= ?17 AND v.valid_until > ?17)"                                                    \
+#define SQL_FILTERED                                                                 \
+    "(?8 = 0 OR ((?8 >> v.scope) & 1) = 1) AND (?9 = 0 OR ((?9 >> v.type) & 1) = 1)" \
+    " AND (?10 IS NULL OR v.user = ?10) AND (?11 IS NULL OR v.agent = ?11)"          \
+    " AND (?12 IS NULL OR v.session = ?12) AND (?13 IS NULL OR v.task = ?13)"        \
+    " AND (?14 = 0 OR v.created >= ?14) AND (?15 = 0 OR v.created < ?15)"            \
+    " AND ((?16 = 0 AND v.current = 1 AND v.valid_until > ?17)"                      \
+    " OR (?16 = 1 AND v.valid_from <= ?17 AND v.valid_until > ?17)"                  \
     " OR (?16 = 2 AND v.current = 1) OR ?16 = 3)"
 
 /* In the order that version_read expects. */
@@ -66,8 +66,8 @@ static const char schema_sql[] =
     " v.terms, v.length, v.checksum, u.recalls, u.recalled, u.reinforced"                                              \
     " FROM version v LEFT JOIN usage u ON u.id = v.id "
 
-#define SQL_CHAIN                                                                                                      \
-    "WITH RECURSIVE chain(id) AS (SELECT ?18 UNION SELECT o.id FROM version o JOIN chain c"                            \
+#define SQL_CHAIN                                                                           \
+    "WITH RECURSIVE chain(id) AS (SELECT ?18 UNION SELECT o.id FROM version o JOIN chain c" \
     " ON o.superseded_by = c.id) "
 
 /* X(name, text). */
@@ -97,7 +97,7 @@ static const char schema_sql[] =
     X(VERSION_DELETE, "DELETE FROM version WHERE num = ?18")                                                           \
     X(VERSION_BY_NUM, SQL_COLUMNS "WHERE v.num = ?18")                                                                 \
     X(VERSION_BY_ID, SQL_COLUMNS "WHERE v.id = ?18 AND v.current = 1 AND v.seg IN " SQL_VISIBLE)                       \
-    X(VERSION_AT_REVISION, "SELECT content, metadata FROM version WHERE id = ?18 AND revision = ?19")                           \
+    X(VERSION_AT_REVISION, "SELECT content, metadata FROM version WHERE id = ?18 AND revision = ?19")                  \
     X(RECORD_SEGMENT, "SELECT seg FROM version WHERE id = ?18 LIMIT 1")                                                \
     X(VERSION_REPEAT, SQL_COLUMNS "WHERE v.seg = ?18 AND v.digest = ?19 AND v.type = ?20 AND v.current = 1"            \
                                   " ORDER BY v.num DESC")                                                              \
@@ -109,8 +109,8 @@ static const char schema_sql[] =
                  " AND v.num < ?18 ORDER BY v.num DESC")                                                               \
     X(LIST_UP, "SELECT v.num FROM version v WHERE v.seg IN " SQL_VISIBLE " AND " SQL_FILTERED                          \
                " AND v.num > ?18 ORDER BY v.num LIMIT ?19")                                                            \
-    X(COUNT, "SELECT v.scope, count(*) FROM version v WHERE v.seg IN " SQL_VISIBLE " AND " SQL_FILTERED                \
-             " GROUP BY v.scope")                                                                                      \
+    X(COUNT,                                                                                                           \
+      "SELECT v.scope, count(*) FROM version v WHERE v.seg IN " SQL_VISIBLE " AND " SQL_FILTERED " GROUP BY v.scope")  \
     X(ALL_NUMS, "SELECT num FROM version WHERE num > ?18 ORDER BY num LIMIT ?19")                                      \
     X(POSTING_ADD, "INSERT INTO posting(seg, term, num, count) VALUES(?18, ?19, ?20, ?21)")                            \
     X(POSTING_DROP, "DELETE FROM posting WHERE seg = ?18 AND term = ?19 AND num = ?20")                                \
@@ -129,7 +129,8 @@ static const char schema_sql[] =
     X(USAGE_PUT, "INSERT OR REPLACE INTO usage(id, recalls, recalled, reinforced) VALUES(?18, ?19, ?20, ?21)")         \
     X(USAGE_DROP, "DELETE FROM usage WHERE id = ?18")                                                                  \
     X(WRITTEN_GET, "SELECT id, outcome, supersedes, revision FROM written WHERE owner = ?18 AND key = ?19")            \
-    X(WRITTEN_ADD, "INSERT INTO written(owner, key, id, outcome, supersedes, revision) VALUES(?18,?19,?20,?21,?22,?23)") \
+    X(WRITTEN_ADD,                                                                                                     \
+      "INSERT INTO written(owner, key, id, outcome, supersedes, revision) VALUES(?18,?19,?20,?21,?22,?23)")            \
     X(TOMBSTONE_ADD, "INSERT OR REPLACE INTO tombstone(id, seg, deleted) VALUES(?18, ?19, ?20)")                       \
     X(TOMBSTONE_DROP, "DELETE FROM tombstone WHERE id = ?18")                                                          \
     X(ERASURE_ADD, "INSERT INTO erasure(mark) VALUES(?18)")                                                            \

@@ -175,8 +175,10 @@ static uar_status search_one(uar_memory_hits **out, uar_memory *memory, const ca
     }
     term_list_dispose(&terms);
     filter_dispose(&f);
-    if (status == UAR_OK) *out = &list->head;
-    else if (list != NULL) uar_memory_hits_free(&list->head);
+    if (status == UAR_OK)
+        *out = &list->head;
+    else if (list != NULL)
+        uar_memory_hits_free(&list->head);
     return status;
 }
 
@@ -202,8 +204,10 @@ uar_status uar_memory_search_batch_sync(uar_memory_hits **out, uar_memory *memor
     for (size_t i = 0; i < count && status == UAR_OK; i++)
         status = search_one(&answers[i], memory, &c, &queries[i], err);
     for (size_t i = 0; i < count; i++) {
-        if (status == UAR_OK) out[i] = answers[i];
-        else uar_memory_hits_free(answers[i]);
+        if (status == UAR_OK)
+            out[i] = answers[i];
+        else
+            uar_memory_hits_free(answers[i]);
     }
     alloc_free(&memory->alloc, answers);
     return status;

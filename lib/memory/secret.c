@@ -25,15 +25,16 @@ static bool begins_with(uar_str text, size_t at, const char *what) {
 
 /* Words that announce a secret. */
 static const char *const secret_words[] = {
-    "password", "passwort",   "passphrase", "passcode", "contrase", "mot de passe", "api key", "api-key", "apikey",
-    "api_key",  "access key", "secret",     "token",    "private key", "kennwort",  "pin is",  "pin code", "my pin",
-    "cvv",      "cvc",        "iban",       "social security", "ssn",  "credit card", "kreditkarte", "geheimzahl",
+    "password",        "passwort", "passphrase",  "passcode",    "contrase",   "mot de passe", "api key",
+    "api-key",         "apikey",   "api_key",     "access key",  "secret",     "token",        "private key",
+    "kennwort",        "pin is",   "pin code",    "my pin",      "cvv",        "cvc",          "iban",
+    "social security", "ssn",      "credit card", "kreditkarte", "geheimzahl",
 };
 
 /* How well-known keys begin. */
 static const char *const secret_heads[] = {
-    "sk-", "pk-", "rk_", "sk_", "pk_", "akia", "asia", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-",
-    "xoxa-", "aiza", "eyj", "ya29.", "-----begin", "hf_", "npm_", "bearer ",
+    "sk-",    "pk-",   "rk_",   "sk_",   "pk_",  "akia", "asia",  "ghp_",       "gho_", "ghs_", "github_pat_",
+    "glpat-", "xoxb-", "xoxp-", "xoxa-", "aiza", "eyj",  "ya29.", "-----begin", "hf_",  "npm_", "bearer ",
 };
 
 static bool has_secret_word(uar_str text) {

@@ -96,7 +96,10 @@ static uar_status open_store(uar_memory *m, const char *path, const doors *d, ua
     if (status != UAR_OK) return error_plain(err, status);
     m->has_lock = true;
     database_options options = { &m->alloc, &m->random, d->busy_timeout_ms, d->read_only };
-    return database_open(&m->database, path, &options, err);
+    status = database_open(&m->database, path, &options, err);
+    if (status != UAR_OK || m->location != NULL) return status;
+    database_close(&m->database); /* without it, the check against the runtime's store could not be made */
+    return error_set(err, UAR_E_NOMEM, "the directory of the memory store could not be told");
 }
 
 /* What an earlier process left: an index of older rules, deletions whose bytes were not yet gone. Neither is a reason to
@@ -131,8 +134,10 @@ uar_memory *uar_memory_open(const char *path, const uar_memory_options *options)
     m->embedder = d.embedder;
     m->state = UAR_MEMORY_UNAVAILABLE;
     if (status == UAR_OK) status = open_store(m, path, &d, &err);
-    if (status == UAR_OK) take_up(m);
-    else m->reason = err;
+    if (status == UAR_OK)
+        take_up(m);
+    else
+        m->reason = err;
     return m;
 }
 
@@ -218,8 +223,10 @@ void memory_leave_read(uar_memory *memory) {
 uar_status memory_enter_write(uar_memory *memory, uar_error *err) {
     uar_status status = memory_enter(memory, err);
     if (status != UAR_OK) return status;
-    if (memory->database.read_only) status = error_set(err, UAR_E_READ_ONLY, "the memory store was opened for reading");
-    else status = database_begin_write(&memory->database, err);
+    if (memory->database.read_only)
+        status = error_set(err, UAR_E_READ_ONLY, "the memory store was opened for reading");
+    else
+        status = database_begin_write(&memory->database, err);
     if (status != UAR_OK) memory_leave(memory);
     return status;
 }

@@ -9,8 +9,8 @@
 #define BATCH 64
 
 /* Rows of one batch as text; `after` moves on. */
-static uar_status export_batch(buffer *out, uar_memory *m, const caller *c, const filter *f, int64_t *after, size_t *rows,
-                               uar_error *err) {
+static uar_status export_batch(buffer *out, uar_memory *m, const caller *c, const filter *f, int64_t *after,
+                               size_t *rows, uar_error *err) {
     arena ar;
     arena_init(&ar, &m->alloc);
     query q;
@@ -147,7 +147,8 @@ static uar_status put_usage(database *db, const record_line *line, uar_uuid id, 
     return query_run(&q, err);
 }
 
-static uar_status insert_verbatim(uar_memory_change *out, entry *d, const record_line *line, uar_memory *m, uar_error *err) {
+static uar_status insert_verbatim(uar_memory_change *out, entry *d, const record_line *line, uar_memory *m,
+                                  uar_error *err) {
     database *db = &m->database;
     restore(d, line);
     memset(out, 0, sizeof *out);
@@ -185,8 +186,10 @@ static uar_status import_record(uar_memory_change *out, const record_line *line,
     uar_status status = entry_make(&d, m, c, &line->draft, err);
     if (status == UAR_OK) status = memory_enter_write(m, err);
     if (status == UAR_OK) {
-        if ((flags & UAR_MEMORY_IMPORT_VERBATIM) != 0) status = insert_verbatim(out, &d, line, m, err);
-        else status = entry_add(out, &d, m, err);
+        if ((flags & UAR_MEMORY_IMPORT_VERBATIM) != 0)
+            status = insert_verbatim(out, &d, line, m, err);
+        else
+            status = entry_add(out, &d, m, err);
         status = memory_leave_write(m, status, err);
     }
     entry_dispose(&d);
@@ -205,10 +208,14 @@ static uar_status import_line(uar_memory_imported *sum, uar_str text, uar_memory
     if (status == UAR_OK && !skipped) status = import_record(&change, &line, m, c, flags, err);
     arena_dispose(&ar);
     if (status != UAR_OK) return status;
-    if (skipped) sum->skipped++;
-    else if (change.outcome == UAR_MEMORY_OUTCOME_REINFORCED) sum->reinforced++;
-    else if (change.outcome == UAR_MEMORY_OUTCOME_SUPERSEDED) sum->superseded++;
-    else sum->added++;
+    if (skipped)
+        sum->skipped++;
+    else if (change.outcome == UAR_MEMORY_OUTCOME_REINFORCED)
+        sum->reinforced++;
+    else if (change.outcome == UAR_MEMORY_OUTCOME_SUPERSEDED)
+        sum->superseded++;
+    else
+        sum->added++;
     return UAR_OK;
 }
 
@@ -233,7 +240,8 @@ uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, 
                                   uint32_t flags, uar_memory_line_fn failed, void *ctx, uar_error *err) {
     uar_status status = memory_usable(memory, err);
     if (status != UAR_OK) return status;
-    if ((flags & ~UAR_MEMORY_IMPORT_VERBATIM) != 0) return error_set(err, UAR_E_INVALID, "the import has unknown flags");
+    if ((flags & ~UAR_MEMORY_IMPORT_VERBATIM) != 0)
+        return error_set(err, UAR_E_INVALID, "the import has unknown flags");
     caller c;
     status = caller_init(&c, who, err);
     if (status != UAR_OK) return status;

@@ -56,19 +56,37 @@ static void seal_uuid(buffer *out, uar_uuid id) {
 
 static void seal_fields(buffer *out, const version *v, uar_str labels) {
     const uar_memory_record *r = &v->r;
-    const uar_str texts[] = { r->owner,  r->user,    r->agent,    r->session,   r->task,
-                              r->content, labels,    r->metadata, r->subject,   r->attribute,
-                              r->provenance.session, r->embedder, uar_str_n((const char *)v->terms, v->terms_len) };
+    const uar_str texts[] = { r->owner,
+                              r->user,
+                              r->agent,
+                              r->session,
+                              r->task,
+                              r->content,
+                              labels,
+                              r->metadata,
+                              r->subject,
+                              r->attribute,
+                              r->provenance.session,
+                              r->embedder,
+                              uar_str_n((const char *)v->terms, v->terms_len) };
     uint64_t importance = 0;
     memcpy(&importance, &r->importance, sizeof importance);
-    const uint64_t numbers[] = { (uint64_t)v->seg,           r->revision,
-                                 r->current,                 (uint64_t)r->scope,
-                                 (uint64_t)r->type,          (uint64_t)r->trust,
-                                 importance,                 (uint64_t)v->digest,
-                                 v->has_slot,                (uint64_t)v->slot,
-                                 r->provenance.event,        (uint64_t)r->created_ms,
-                                 (uint64_t)r->updated_ms,    (uint64_t)r->valid_from_ms,
-                                 (uint64_t)r->valid_until_ms, v->length };
+    const uint64_t numbers[] = { (uint64_t)v->seg,
+                                 r->revision,
+                                 r->current,
+                                 (uint64_t)r->scope,
+                                 (uint64_t)r->type,
+                                 (uint64_t)r->trust,
+                                 importance,
+                                 (uint64_t)v->digest,
+                                 v->has_slot,
+                                 (uint64_t)v->slot,
+                                 r->provenance.event,
+                                 (uint64_t)r->created_ms,
+                                 (uint64_t)r->updated_ms,
+                                 (uint64_t)r->valid_from_ms,
+                                 (uint64_t)r->valid_until_ms,
+                                 v->length };
     seal_uuid(out, r->id);
     seal_uuid(out, r->provenance.run);
     seal_uuid(out, r->superseded_by);
@@ -103,9 +121,18 @@ static uar_status read_texts(version *v, query *q, arena *ar, uar_str *labels) {
     const struct {
         uar_str *out;
         int column;
-    } texts[] = { { &r->owner, 9 },     { &r->user, 10 },    { &r->agent, 11 },     { &r->session, 12 },
-                  { &r->task, 13 },     { &r->content, 14 }, { labels, 15 },        { &r->metadata, 16 },
-                  { &r->subject, 18 },  { &r->attribute, 19 }, { &r->provenance.session, 24 }, { &r->embedder, 30 },
+    } texts[] = { { &r->owner, 9 },
+                  { &r->user, 10 },
+                  { &r->agent, 11 },
+                  { &r->session, 12 },
+                  { &r->task, 13 },
+                  { &r->content, 14 },
+                  { labels, 15 },
+                  { &r->metadata, 16 },
+                  { &r->subject, 18 },
+                  { &r->attribute, 19 },
+                  { &r->provenance.session, 24 },
+                  { &r->embedder, 30 },
                   { &terms, 31 } };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         uar_status status = copy_text(texts[i].out, q, texts[i].column, ar);

@@ -18,7 +18,7 @@ typedef struct version {
     uar_memory_record r;      /* recall_count, recalled_ms and reinforced are kept beside the row */
     int64_t digest;           /* keyed number of the folded content */
     bool has_slot;
-    int64_t slot; /* keyed number of the folded fact slot */
+    int64_t slot;         /* keyed number of the folded fact slot */
     const uint8_t *terms; /* packed terms in the index; empty: not searchable */
     size_t terms_len;
     uint32_t length; /* tokens; at least 1 if it is searchable, else 0 */

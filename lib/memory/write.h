@@ -15,7 +15,8 @@ typedef struct entry {
 } entry;
 
 /* Everything that can be wrong with a draft is told here. Dispose it also after a failure. */
-uar_status entry_make(entry *d, const uar_memory *memory, const caller *c, const uar_memory_draft *given, uar_error *err);
+uar_status entry_make(entry *d, const uar_memory *memory, const caller *c, const uar_memory_draft *given,
+                      uar_error *err);
 void entry_dispose(entry *d);
 
 /* Find or make the segment of the draft, inside a write transaction. */

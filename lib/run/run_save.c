@@ -82,7 +82,7 @@ static void write_checkpoint(saving *s) {
 
 static void list_pending(saving *s, uar_run_info *info) {
     const draft *d = &s->r->machine.draft;
-    if (s->kind != SAVE_CALLS && s->kind != SAVE_FACTS) return;
+    if (s->kind == SAVE_TURN || s->kind == SAVE_END) return;
     uar_pending_call *list = arena_zeroed(s->mem, d->call_count + 1, sizeof *list);
     if (list == NULL) {
         note(s, UAR_E_NOMEM);

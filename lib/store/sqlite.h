@@ -115,10 +115,16 @@ void sqlite_get(void *ctx, uint32_t kind, uar_str owner, uar_str id, uar_complet
 void sqlite_list(void *ctx, const uar_list_query *query, uar_completion *done);
 void sqlite_commit(void *ctx, const uar_write *writes, size_t count, uar_completion *done);
 
-/* Bind a text by its bytes: absent is NULL, empty is an empty blob. The bytes must stay until the statement is reset. */
-int sqlite_bind_bytes(sqlite3_stmt *s, int slot, uar_str text);
-/* Bind kind, owner and id. */
-int sqlite_bind_key(sqlite3_stmt *s, uint32_t kind, uar_str owner, uar_str id);
+/* Binds the parameters of one statement; the first error stays in `code` and is reported when the statement is run. */
+typedef struct sqlite_binder {
+    sqlite3_stmt *s;
+    int code;
+} sqlite_binder;
+
+void sqlite_bind_integer(sqlite_binder *b, int slot, int64_t value);
+/* Absent is NULL, empty is an empty blob. The bytes must stay until the statement is reset. */
+void sqlite_bind_bytes(sqlite_binder *b, int slot, uar_str text);
+void sqlite_bind_key(sqlite_binder *b, uint32_t kind, uar_str owner, uar_str id);
 /* Reset and forget what was bound. */
 void sqlite_reset(sqlite3_stmt *s);
 

@@ -122,16 +122,25 @@ static uar_status read_row(uar_record *out, sqlite3_stmt *s, arena *memory) {
 
 /* ---- calls ---- */
 
-int sqlite_bind_bytes(sqlite3_stmt *s, int slot, uar_str text) {
-    if (text.ptr == NULL) return sqlite3_bind_null(s, slot);
-    return sqlite3_bind_blob64(s, slot, text.ptr, text.len, SQLITE_STATIC);
+static void binder_note(sqlite_binder *b, int code) {
+    if (b->code == SQLITE_OK) b->code = code;
 }
 
-int sqlite_bind_key(sqlite3_stmt *s, uint32_t kind, uar_str owner, uar_str id) {
-    int code = sqlite3_bind_int64(s, SLOT_KIND, kind);
-    if (code == SQLITE_OK) code = sqlite_bind_bytes(s, SLOT_OWNER, owner);
-    if (code == SQLITE_OK) code = sqlite_bind_bytes(s, SLOT_ID, id);
-    return code;
+void sqlite_bind_integer(sqlite_binder *b, int slot, int64_t value) {
+    binder_note(b, sqlite3_bind_int64(b->s, slot, value));
+}
+
+void sqlite_bind_bytes(sqlite_binder *b, int slot, uar_str text) {
+    if (text.ptr == NULL)
+        binder_note(b, sqlite3_bind_null(b->s, slot));
+    else
+        binder_note(b, sqlite3_bind_blob64(b->s, slot, text.ptr, text.len, SQLITE_STATIC));
+}
+
+void sqlite_bind_key(sqlite_binder *b, uint32_t kind, uar_str owner, uar_str id) {
+    sqlite_bind_integer(b, SLOT_KIND, kind);
+    sqlite_bind_bytes(b, SLOT_OWNER, owner);
+    sqlite_bind_bytes(b, SLOT_ID, id);
 }
 
 void sqlite_reset(sqlite3_stmt *s) {
@@ -152,17 +161,17 @@ static uar_status collect(sqlite_layer *l, sqlite3_stmt *s, answer *a, uar_error
     return code == SQLITE_DONE ? UAR_OK : sqlite_explain(l, code, "reading", err);
 }
 
-/* Run a statement whose bindings gave `code`, and reset it. The answer, or NULL with `err`. */
-static answer *run(sqlite_layer *l, sqlite3_stmt *s, int code, uar_error *err) {
+/* Run a bound statement and reset it. The answer, or NULL with `err`. */
+static answer *run(sqlite_layer *l, const sqlite_binder *b, uar_error *err) {
     answer *a = NULL;
     uar_status status = UAR_OK;
-    if (code != SQLITE_OK)
-        status = sqlite_explain(l, code, "reading", err);
+    if (b->code != SQLITE_OK)
+        status = sqlite_explain(l, b->code, "reading", err);
     else if ((a = answer_new(&l->alloc)) == NULL)
         status = error_plain(err, UAR_E_NOMEM);
     else
-        status = collect(l, s, a, err);
-    sqlite_reset(s);
+        status = collect(l, b->s, a, err);
+    sqlite_reset(b->s);
     if (status == UAR_OK) return a;
     if (a != NULL) answer_free(a);
     return NULL;
@@ -182,8 +191,9 @@ void sqlite_get(void *ctx, uint32_t kind, uar_str owner, uar_str id, uar_complet
         return;
     }
     uar_error err = UAR_ERROR_INIT;
-    sqlite3_stmt *s = l->statements[SQLITE_RUN_GET];
-    answer *a = run(l, s, sqlite_bind_key(s, kind, owner, id), &err);
+    sqlite_binder b = { .s = l->statements[SQLITE_RUN_GET] };
+    sqlite_bind_key(&b, kind, owner, id);
+    answer *a = run(l, &b, &err);
     if (a != NULL && a->count == 0) {
         answer_free(a);
         uar_completion_fail(done, UAR_E_NOT_FOUND, NULL);
@@ -198,15 +208,11 @@ static sqlite_statement statement_of(const uar_list_query *q) {
     return has_parent ? SQLITE_RUN_LIST_SORT_OF : SQLITE_RUN_LIST_SORT;
 }
 
-static int bind_query(sqlite3_stmt *s, const uar_list_query *q, const layer_start *start) {
-    int code = sqlite_bind_key(s, q->kind, q->owner, start->id);
-    if (code == SQLITE_OK && q->parent.ptr != NULL) code = sqlite_bind_bytes(s, SLOT_PARENT, q->parent);
-    if (code == SQLITE_OK && q->order == UAR_ORDER_SORT) code = sqlite3_bind_int64(s, SLOT_SORT, start->sort);
-    if (code == SQLITE_OK) {
-        sqlite3_int64 limit = q->limit < INT64_MAX ? (sqlite3_int64)q->limit : INT64_MAX;
-        code = sqlite3_bind_int64(s, SLOT_LIMIT, limit);
-    }
-    return code;
+static void bind_query(sqlite_binder *b, const uar_list_query *q, const layer_start *start) {
+    sqlite_bind_key(b, q->kind, q->owner, start->id);
+    if (q->parent.ptr != NULL) sqlite_bind_bytes(b, SLOT_PARENT, q->parent);
+    if (q->order == UAR_ORDER_SORT) sqlite_bind_integer(b, SLOT_SORT, start->sort);
+    sqlite_bind_integer(b, SLOT_LIMIT, q->limit < INT64_MAX ? (int64_t)q->limit : INT64_MAX);
 }
 
 void sqlite_list(void *ctx, const uar_list_query *query, uar_completion *done) {
@@ -223,7 +229,8 @@ void sqlite_list(void *ctx, const uar_list_query *query, uar_completion *done) {
         return;
     }
     uar_error err = UAR_ERROR_INIT;
-    sqlite3_stmt *s = l->statements[statement_of(query)];
-    answer *a = run(l, s, bind_query(s, query, &start), &err);
+    sqlite_binder b = { .s = l->statements[statement_of(query)] };
+    bind_query(&b, query, &start);
+    answer *a = run(l, &b, &err);
     finish(a, &err, done);
 }

@@ -23,68 +23,67 @@ static uar_status conflict(uar_error *err) {
     return error_plain(err, UAR_E_CONFLICT);
 }
 
+/* Step a bound statement once; its result code. It must be reset. */
+static int step(const sqlite_binder *b) {
+    return b->code == SQLITE_OK ? sqlite3_step(b->s) : b->code;
+}
+
 /* Compare the stored revision with the expected one. */
 static uar_status write_check(const sqlite_layer *l, const uar_write *w, uar_error *err) {
-    const uar_record *r = &w->record;
-    sqlite3_stmt *s = l->statements[SQLITE_RUN_REVISION];
-    int code = sqlite_bind_key(s, r->kind, r->owner, r->id);
-    uint64_t stored = 0;
-    if (code == SQLITE_OK) {
-        code = sqlite3_step(s);
-        if (code == SQLITE_ROW) stored = (uint64_t)sqlite3_column_int64(s, 0);
-    }
-    sqlite_reset(s);
+    sqlite_binder b = { .s = l->statements[SQLITE_RUN_REVISION] };
+    sqlite_bind_key(&b, w->record.kind, w->record.owner, w->record.id);
+    int code = step(&b);
+    uint64_t stored = code == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(b.s, 0) : 0;
+    sqlite_reset(b.s);
     if (code != SQLITE_ROW && code != SQLITE_DONE) return explain(l, code, err);
     return stored == w->expected ? UAR_OK : conflict(err);
 }
 
-static int bind_record(sqlite3_stmt *s, const uar_record *r) {
-    int code = sqlite_bind_key(s, r->kind, r->owner, r->id);
-    if (code == SQLITE_OK) code = sqlite_bind_bytes(s, SLOT_PARENT, r->parent);
-    if (code == SQLITE_OK) code = sqlite3_bind_int64(s, SLOT_REVISION, (sqlite3_int64)r->revision);
-    if (code == SQLITE_OK && r->has_sort) code = sqlite3_bind_int64(s, SLOT_SORT, r->sort);
-    if (code == SQLITE_OK) code = sqlite3_bind_int64(s, SLOT_SCHEMA, r->schema);
-    if (code == SQLITE_OK) code = sqlite3_bind_int64(s, SLOT_CREATED, r->created_ms);
-    if (code == SQLITE_OK) code = sqlite3_bind_int64(s, SLOT_UPDATED, r->updated_ms);
-    if (code == SQLITE_OK) code = sqlite_bind_bytes(s, SLOT_BODY, r->body);
-    if (code == SQLITE_OK) code = sqlite_bind_bytes(s, SLOT_BLOB, r->blob);
-    if (code == SQLITE_OK) code = sqlite3_bind_blob64(s, SLOT_CHECKSUM, r->checksum, sizeof r->checksum, SQLITE_STATIC);
-    return code;
+static void bind_record(sqlite_binder *b, const uar_record *r) {
+    sqlite_bind_key(b, r->kind, r->owner, r->id);
+    sqlite_bind_bytes(b, SLOT_PARENT, r->parent);
+    sqlite_bind_integer(b, SLOT_REVISION, (int64_t)r->revision);
+    if (r->has_sort) sqlite_bind_integer(b, SLOT_SORT, r->sort);
+    sqlite_bind_integer(b, SLOT_SCHEMA, r->schema);
+    sqlite_bind_integer(b, SLOT_CREATED, r->created_ms);
+    sqlite_bind_integer(b, SLOT_UPDATED, r->updated_ms);
+    sqlite_bind_bytes(b, SLOT_BODY, r->body);
+    sqlite_bind_bytes(b, SLOT_BLOB, r->blob);
+    sqlite_bind_bytes(b, SLOT_CHECKSUM, uar_str_n((const char *)r->checksum, sizeof r->checksum));
 }
 
 /* Run a bound statement that must change exactly one row. */
-static uar_status change_one(const sqlite_layer *l, sqlite_statement which, int code, uar_error *err) {
-    sqlite3_stmt *s = l->statements[which];
-    if (code == SQLITE_OK) code = sqlite3_step(s);
-    sqlite_reset(s);
+static uar_status change_one(const sqlite_layer *l, const sqlite_binder *b, uar_error *err) {
+    int code = step(b);
+    sqlite_reset(b->s);
     if ((code & 0xff) == SQLITE_CONSTRAINT) return conflict(err);
     if (code != SQLITE_DONE) return explain(l, code, err);
     return sqlite3_changes(l->db) == 1 ? UAR_OK : conflict(err);
 }
 
 static uar_status write_put(const sqlite_layer *l, const uar_write *w, uar_error *err) {
-    sqlite_statement which = w->expected == 0 ? SQLITE_RUN_INSERT : SQLITE_RUN_UPDATE;
-    sqlite3_stmt *s = l->statements[which];
-    int code = bind_record(s, &w->record);
-    if (code == SQLITE_OK && w->expected != 0) code = sqlite3_bind_int64(s, SLOT_EXPECTED, (sqlite3_int64)w->expected);
-    return change_one(l, which, code, err);
+    bool is_new = w->expected == 0;
+    sqlite_binder b = { .s = l->statements[is_new ? SQLITE_RUN_INSERT : SQLITE_RUN_UPDATE] };
+    bind_record(&b, &w->record);
+    if (!is_new) sqlite_bind_integer(&b, SLOT_EXPECTED, (int64_t)w->expected);
+    return change_one(l, &b, err);
 }
 
 static uar_status write_delete(const sqlite_layer *l, const uar_write *w, uar_error *err) {
     if (w->expected == 0) return write_check(l, w, err);
-    sqlite3_stmt *s = l->statements[SQLITE_RUN_DELETE];
-    int code = sqlite_bind_key(s, w->record.kind, w->record.owner, w->record.id);
-    if (code == SQLITE_OK) code = sqlite3_bind_int64(s, SLOT_EXPECTED, (sqlite3_int64)w->expected);
-    return change_one(l, SQLITE_RUN_DELETE, code, err);
+    sqlite_binder b = { .s = l->statements[SQLITE_RUN_DELETE] };
+    sqlite_bind_key(&b, w->record.kind, w->record.owner, w->record.id);
+    sqlite_bind_integer(&b, SLOT_EXPECTED, (int64_t)w->expected);
+    return change_one(l, &b, err);
 }
 
 static uar_status write_delete_children(const sqlite_layer *l, const uar_write *w, uar_error *err) {
-    sqlite3_stmt *s = l->statements[SQLITE_RUN_DELETE_CHILDREN];
-    int code = sqlite3_bind_int64(s, SLOT_KIND, w->record.kind);
-    if (code == SQLITE_OK) code = sqlite_bind_bytes(s, SLOT_OWNER, w->record.owner);
-    if (code == SQLITE_OK) code = sqlite_bind_bytes(s, SLOT_PARENT, w->record.parent);
-    if (code == SQLITE_OK) code = sqlite3_step(s);
-    sqlite_reset(s);
+    sqlite_binder b = { .s = l->statements[SQLITE_RUN_DELETE_CHILDREN] };
+    sqlite_bind_integer(&b, SLOT_KIND, w->record.kind);
+    sqlite_bind_bytes(&b, SLOT_OWNER, w->record.owner);
+    sqlite_bind_bytes(&b, SLOT_PARENT, w->record.parent);
+    int code = step(&b);
+    sqlite_reset(b.s);
     return code == SQLITE_DONE ? UAR_OK : explain(l, code, err);
 }
 

@@ -285,7 +285,7 @@ want out_has '"v":1'
 cp out exported.jsonl
 old=$STORE
 new_store
-uar --json memory import exported.jsonl --verbatim
+uar --json --allow-shared-memory memory import exported.jsonl --verbatim
 want code 0
 want json_lines out
 want out_has "\"added\":$(wc -l <exported.jsonl | tr -d ' '),\"reinforced\":0,\"superseded\":0,\"failed\":0"

@@ -20,8 +20,10 @@ static void assert_captures(const expected *cases, size_t count) {
         } else {
             if (n != 1) fail_msg("\"%s\" left %zu candidates", cases[i].text, n);
             assert_string_equal(out[0].content.ptr, cases[i].content);
-            if (cases[i].attribute == NULL) assert_null(out[0].attribute.ptr);
-            else assert_string_equal(out[0].attribute.ptr, cases[i].attribute);
+            if (cases[i].attribute == NULL)
+                assert_null(out[0].attribute.ptr);
+            else
+                assert_string_equal(out[0].attribute.ptr, cases[i].attribute);
         }
         arena_dispose(&ar);
     }
@@ -41,7 +43,11 @@ static void facts_about_the_user_are_kept_with_their_slot(void **state) {
         { "I don\xE2\x80\x99t like green tea", "I don\xE2\x80\x99t like green tea", "opinion of green tea" },
         { "I prefer short answers", "I prefer short answers", NULL },
         { "I'm allergic to peanuts", "I'm allergic to peanuts", NULL },
-        { "Ich hei\xC3\x9F" "e Karl", "Ich hei\xC3\x9F" "e Karl", "name" },
+        { "Ich hei\xC3\x9F"
+          "e Karl",
+          "Ich hei\xC3\x9F"
+          "e Karl",
+          "name" },
         { "Ich wohne in Bonn.", "Ich wohne in Bonn", "home" },
         { "Me llamo Luz", "Me llamo Luz", "name" },
         { "J'habite \xC3\xA0 Lyon", "J'habite \xC3\xA0 Lyon", "home" },
@@ -139,7 +145,8 @@ static void a_turn_leaves_at_most_so_many_and_nothing_twice(void **state) {
 /* Bytes of any kind, cut anywhere: it reads within its bounds and ends. */
 static void any_bytes_are_read_within_their_bounds(void **state) {
     (void)state;
-    const char *seed = "Hi, remember that my \xC3\xA9t\xC3\xA9 is ``` \" 4111 1111 sk- \xE2\x80\x99 I don\xE2\x80\x99t like it.\n> x";
+    const char *seed =
+        "Hi, remember that my \xC3\xA9t\xC3\xA9 is ``` \" 4111 1111 sk- \xE2\x80\x99 I don\xE2\x80\x99t like it.\n> x";
     uint64_t dice = 99;
     for (int round = 0; round < 3000; round++) {
         size_t len = strlen(seed);
@@ -176,8 +183,8 @@ static void running_out_of_memory_leaks_nothing(void **state) {
         arena_init(&ar, &probe.door);
         capture_candidate out[CAPTURE_MAX];
         size_t n = 77;
-        uar_status status =
-            memory_capture_extract(out, &n, &ar, STR("My name is Ada. I like tea. Remember that it rains."), recalled, 1);
+        uar_status status = memory_capture_extract(
+            out, &n, &ar, STR("My name is Ada. I like tea. Remember that it rains."), recalled, 1);
         arena_dispose(&ar);
         assert_int_equal(probe.alive, 0);
         if (!probe_alloc_has_failed(&probe)) {

@@ -96,8 +96,8 @@ static inline void fixture_reopen(memory_fixture *f) {
 }
 
 static inline uar_identity user_of(const char *user) {
-    return (uar_identity){ UAR_IDENTITY_INIT, .user = uar_str_of(user), .agent = STR("helper"), .session = STR("s1"),
-                           .task = STR("t1"), .flags = UAR_IDENTITY_WRITE_SHARED };
+    return (uar_identity){ UAR_IDENTITY_INIT,    .user = uar_str_of(user), .agent = STR("helper"),
+                           .session = STR("s1"), .task = STR("t1"),        .flags = UAR_IDENTITY_WRITE_SHARED };
 }
 
 static inline uar_memory_draft draft_of(const char *content) {
@@ -121,7 +121,8 @@ static inline uar_memory_change add_text(memory_fixture *f, const char *user, co
     return add_draft(f, user, &d);
 }
 
-static inline uar_memory_change add_fact(memory_fixture *f, const char *user, const char *attribute, const char *content) {
+static inline uar_memory_change add_fact(memory_fixture *f, const char *user, const char *attribute,
+                                         const char *content) {
     uar_memory_draft d = draft_of(content);
     d.subject = STR("user");
     d.attribute = uar_str_of(attribute);

@@ -151,8 +151,10 @@ static void test_R10_a_flipped_byte_gives_good_data_or_a_typed_error(void **stat
             uar_memory_records *r = NULL;
             uar_status status = uar_memory_get_sync(&r, m, &who, made[i].id, NULL);
             snprintf(text, sizeof text, "record number %d about lighthouses", i);
-            if (status == UAR_OK) assert_true(str_is(r->records[0].content, text));
-            else refused++;
+            if (status == UAR_OK)
+                assert_true(str_is(r->records[0].content, text));
+            else
+                refused++;
             uar_memory_records_free(r);
         }
         refused += uar_memory_state(m, NULL) == UAR_MEMORY_UNAVAILABLE;
@@ -232,7 +234,8 @@ static void note_destroy(void *ctx) {
     ((door_count *)ctx)->destroyed++;
 }
 
-static void never_embed(void *ctx, uar_embed_purpose purpose, const uar_str *texts, size_t count, uar_completion *done) {
+static void never_embed(void *ctx, uar_embed_purpose purpose, const uar_str *texts, size_t count,
+                        uar_completion *done) {
     (void)ctx, (void)purpose, (void)texts, (void)count;
     uar_completion_fail(done, UAR_E_NETWORK, "there is no network");
 }
@@ -246,8 +249,12 @@ static uar_status no_chance(void *ctx, uint8_t *out, size_t len) {
 static void test_N2_doors_are_given_back_exactly_once_whatever_happens(void **state) {
     memory_fixture *f = *state;
     door_count embedder_count = { 0 }, clock_count = { 0 };
-    uar_embedder embedder = { .struct_size = UAR_EMBEDDER_INIT, .ctx = &embedder_count, .destroy = note_destroy,
-                              .id = "own", .dims = 3, .embed = never_embed };
+    uar_embedder embedder = { .struct_size = UAR_EMBEDDER_INIT,
+                              .ctx = &embedder_count,
+                              .destroy = note_destroy,
+                              .id = "own",
+                              .dims = 3,
+                              .embed = never_embed };
     uar_clock clock = f->clock;
     clock.ctx = &clock_count;
     clock.destroy = note_destroy;

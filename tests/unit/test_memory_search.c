@@ -10,18 +10,20 @@ static size_t count_hits(memory_fixture *f, const char *query, const uar_memory_
 
 static void test_M13_every_text_finds_itself(void **state) {
     memory_fixture *f = *state;
-    const char *texts[] = { "Ticket POL-358 is open",
-                            "path/to/file.txt and C++ and C#",
-                            "\"quoted\" AND (NOT this) NEAR/2 col:umn * ^",
-                            "\xE7\xA7\x81\xE3\x81\xAF\xE6\x9D\xB1\xE4\xBA\xAC\xE3\x81\xAB\xE4\xBD\x8F\xE3\x82\x93\xE3\x81\xA7"
-                            "\xE3\x81\x84\xE3\x81\xBE\xE3\x81\x99",
-                            "\xEC\xA0\x9C \xEC\x9D\xB4\xEB\xA6\x84\xEC\x9D\x80 \xEC\x97\x90\xEC\x9D\xB4\xEB\x8B\xA4",
-                            "\xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82 \xD0\xBC\xD0\xB8\xD1\x80",
-                            "\xD9\x85\xD8\xB1\xD8\xAD\xD8\xA8\xD8\xA7 \xD8\xA8\xD8\xA7\xD9\x84\xD8\xB9\xD8\xA7\xD9\x84\xD9\x85",
-                            "\xF0\x9F\x8E\x89",
-                            "???",
-                            "-- ; DROP TABLE version; '",
-                            "the" };
+    const char *texts[] = {
+        "Ticket POL-358 is open",
+        "path/to/file.txt and C++ and C#",
+        "\"quoted\" AND (NOT this) NEAR/2 col:umn * ^",
+        "\xE7\xA7\x81\xE3\x81\xAF\xE6\x9D\xB1\xE4\xBA\xAC\xE3\x81\xAB\xE4\xBD\x8F\xE3\x82\x93\xE3\x81\xA7"
+        "\xE3\x81\x84\xE3\x81\xBE\xE3\x81\x99",
+        "\xEC\xA0\x9C \xEC\x9D\xB4\xEB\xA6\x84\xEC\x9D\x80 \xEC\x97\x90\xEC\x9D\xB4\xEB\x8B\xA4",
+        "\xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82 \xD0\xBC\xD0\xB8\xD1\x80",
+        "\xD9\x85\xD8\xB1\xD8\xAD\xD8\xA8\xD8\xA7 \xD8\xA8\xD8\xA7\xD9\x84\xD8\xB9\xD8\xA7\xD9\x84\xD9\x85",
+        "\xF0\x9F\x8E\x89",
+        "???",
+        "-- ; DROP TABLE version; '",
+        "the"
+    };
     size_t count = sizeof texts / sizeof texts[0];
     for (size_t i = 0; i < count; i++)
         add_text(f, "ann", texts[i]);
@@ -43,14 +45,24 @@ static void test_M13_a_name_with_a_hyphen_is_found_however_it_is_written(void **
 static void test_M13_a_natural_question_is_never_anded_to_nothing(void **state) {
     memory_fixture *f = *state;
     add_text(f, "ann", "My sister Clara works at the harbour");
-    assert_true(finds(f, "ann", "Hey, could you possibly tell me where on earth my sister is working these days, please?",
+    assert_true(finds(f, "ann",
+                      "Hey, could you possibly tell me where on earth my sister is working these days, please?",
                       "My sister Clara works at the harbour"));
 }
 
 static void test_M13_odd_questions_are_answers_without_hits(void **state) {
     memory_fixture *f = *state;
     add_text(f, "ann", "something ordinary");
-    const char *odd[] = { "", " ", "\"", "*", "(((", "AND OR NOT", "a\x01" "b", "\xEF\xBF\xBD", "NEAR(" };
+    const char *odd[] = { "",
+                          " ",
+                          "\"",
+                          "*",
+                          "(((",
+                          "AND OR NOT",
+                          "a\x01"
+                          "b",
+                          "\xEF\xBF\xBD",
+                          "NEAR(" };
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
         assert_int_equal(count_hits(f, odd[i], NULL), 0);
     uar_identity who = user_of("ann");
@@ -65,7 +77,10 @@ static void test_M13_accents_and_case_do_not_hide_a_word(void **state) {
     add_text(f, "ann", "Le caf\xC3\xA9 de la STRASSE");
     assert_true(finds(f, "ann", "cafe", "Le caf\xC3\xA9 de la STRASSE"));
     assert_true(finds(f, "ann", "CAFE\xCC\x81", "Le caf\xC3\xA9 de la STRASSE"));
-    assert_true(finds(f, "ann", "stra\xC3\x9F" "e", "Le caf\xC3\xA9 de la STRASSE"));
+    assert_true(finds(f, "ann",
+                      "stra\xC3\x9F"
+                      "e",
+                      "Le caf\xC3\xA9 de la STRASSE"));
 }
 
 static void rarer_words_weigh_more(void **state) {
@@ -106,7 +121,8 @@ static void the_best_come_first_and_the_limit_holds_whatever_moves_them(void **s
     memory_fixture *f = *state;
     for (int i = 0; i < 60; i++) {
         char text[128];
-        snprintf(text, sizeof text, "walrus note %d%s", i, i % 3 == 0 ? " with a good many more words than the others" : "");
+        snprintf(text, sizeof text, "walrus note %d%s", i,
+                 i % 3 == 0 ? " with a good many more words than the others" : "");
         uar_memory_draft d = draft_of(text);
         d.importance = (i * 37 % 60) / 60.0;
         add_draft(f, "ann", &d);
@@ -138,10 +154,10 @@ static void filters_narrow_by_scope_type_label_time_and_metadata(void **state) {
     add_draft(f, "ann", &d);
     add_text(f, "ann", "walrus two");
     uar_memory_filter g;
-#define ONLY_ONE(set)                             \
-    do {                                          \
-        uar_memory_filter_init(&g);               \
-        set;                                      \
+#define ONLY_ONE(set)                                     \
+    do {                                                  \
+        uar_memory_filter_init(&g);                       \
+        set;                                              \
         assert_int_equal(count_hits(f, "walrus", &g), 1); \
     } while (0)
     ONLY_ONE(g.scopes = 1u << UAR_MEMORY_SCOPE_SESSION);
@@ -264,7 +280,8 @@ static void a_record_as_JSON_has_the_keys_that_programs_read(void **state) {
     assert_int_equal(uar_memory_record_json(&r->records[0], NULL, keep_text, json), UAR_OK);
     uar_uuid_format(id, made.id);
     snprintf(want, sizeof want,
-             "{\"id\":\"%s\",\"content\":\"I live in \\\"Oslo\\\"\",\"scope\":\"user\",\"type\":\"semantic\",\"owner\":\"local\","
+             "{\"id\":\"%s\",\"content\":\"I live in "
+             "\\\"Oslo\\\"\",\"scope\":\"user\",\"type\":\"semantic\",\"owner\":\"local\","
              "\"user\":\"ann\",\"agent\":null,\"session\":null,\"task\":null,\"categories\":[],\"metadata\":{},"
              "\"importance\":0.5,\"trust\":\"user\",\"fact\":{\"subject\":\"user\",\"attribute\":\"home\"},"
              "\"created\":\"2025-11-30T10:53:20.000Z\",\"updated\":\"2025-11-30T10:53:20.000Z\","
@@ -280,8 +297,9 @@ static void a_record_as_JSON_has_the_keys_that_programs_read(void **state) {
     uar_memory_stats stats;
     assert_int_equal(uar_memory_stats_sync(&stats, f->memory, &who, NULL, NULL), UAR_OK);
     assert_int_equal(uar_memory_stats_json(&stats, uar_memory_embedder(f->memory), NULL, keep_text, json), UAR_OK);
-    assert_string_equal(json, "{\"total\":1,\"by_scope\":{\"global\":0,\"agent\":0,\"user\":1,\"session\":0,\"task\":0},"
-                              "\"state\":\"ready\",\"embedder\":\"lexical\",\"pending\":0}");
+    assert_string_equal(json,
+                        "{\"total\":1,\"by_scope\":{\"global\":0,\"agent\":0,\"user\":1,\"session\":0,\"task\":0},"
+                        "\"state\":\"ready\",\"embedder\":\"lexical\",\"pending\":0}");
 }
 
 static void an_answer_may_outlive_its_memory(void **state) {

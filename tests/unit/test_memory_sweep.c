@@ -55,8 +55,10 @@ static uar_status add_rich(sweep *s) {
     memset(&change, 0x5A, sizeof change);
     uar_memory_change before = change;
     uar_status status = uar_memory_add_sync(&change, s->memory, &s->who, &d, NULL);
-    if (status != UAR_OK) assert_memory_equal(&change, &before, sizeof change);
-    else s->id = change.id;
+    if (status != UAR_OK)
+        assert_memory_equal(&change, &before, sizeof change);
+    else
+        s->id = change.id;
     return status;
 }
 
@@ -187,7 +189,7 @@ static void every_call_survives_the_failure_of_each_allocation(void **state) {
     probe_alloc_init(&s.probe);
     s.memory = open_with(&s);
     assert_int_equal(uar_memory_state(s.memory, NULL), UAR_MEMORY_READY);
-    const sweep_call calls[] = { add_rich, supersede, merge,  update,      get,     history,    list,        stats,
+    const sweep_call calls[] = { add_rich, supersede, merge,      update,      get,     history,    list,        stats,
                                  search,   recall,    export_all, import_line, reindex, delete_one, delete_where };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         sweep_one(&s, calls[i]);

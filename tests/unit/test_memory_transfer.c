@@ -83,14 +83,17 @@ static void a_verbatim_import_of_an_export_gives_the_same_export(void **state) {
 static void a_plain_import_merges_and_supersedes(void **state) {
     memory_fixture *f = *state;
     uar_identity who = user_of("ann");
-    uar_memory_imported sum = import_text(
-        f, &who,
-        STR("{\"content\":\"I live in Rome\",\"fact\":{\"subject\":\"user\",\"attribute\":\"home\"},\"created\":\"2024-01-01\"}\n"
-            "\r\n"
-            "{\"content\":\"likes tea\",\"metadata\":{\"turn\":7},\"categories\":[\"x\"],\"importance\":1,\"unknown\":true}\r\n"
-            "{\"content\":\"likes TEA\",\"id\":null}\n"
-            "{\"content\":\"I live in Oslo\",\"fact\":{\"subject\":\"user\",\"attribute\":\"home\"},\"created\":\"2025-01-01\"}"),
-        0);
+    uar_memory_imported sum =
+        import_text(f, &who,
+                    STR("{\"content\":\"I live in "
+                        "Rome\",\"fact\":{\"subject\":\"user\",\"attribute\":\"home\"},\"created\":\"2024-01-01\"}\n"
+                        "\r\n"
+                        "{\"content\":\"likes "
+                        "tea\",\"metadata\":{\"turn\":7},\"categories\":[\"x\"],\"importance\":1,\"unknown\":true}\r\n"
+                        "{\"content\":\"likes TEA\",\"id\":null}\n"
+                        "{\"content\":\"I live in "
+                        "Oslo\",\"fact\":{\"subject\":\"user\",\"attribute\":\"home\"},\"created\":\"2025-01-01\"}"),
+                    0);
     assert_int_equal(sum.added, 2);
     assert_int_equal(sum.reinforced, 1);
     assert_int_equal(sum.superseded, 1);

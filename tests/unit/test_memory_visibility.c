@@ -257,8 +257,10 @@ static void knock_delete_where(world *w, model_record *r) {
     for (size_t i = 0; i < RECORDS; i++) {
         model_record *each = &w->records[i];
         if (each->scope != r->scope || !sees(w, each)) continue;
-        if (may_write(w, each)) gone++;
-        else forbidden++;
+        if (may_write(w, each))
+            gone++;
+        else
+            forbidden++;
     }
     assert_int_equal(sum.erased + sum.pending, gone);
     assert_int_equal(sum.forbidden, forbidden);
@@ -301,14 +303,16 @@ static void knock_add(world *w, model_record *r) {
 /* A line that names another's ids is refused, whatever it says; an operator places it within its owner. */
 static void knock_import(world *w, model_record *r) {
     char line[256];
-    snprintf(line, sizeof line, "{\"content\":\"%s\",\"scope\":\"%s\",\"owner\":\"%s\"%s%s%s%s%s%s%s%s%s%s%s%s}", r->text,
-             uar_memory_scope_name(r->scope), r->owner, r->user != NULL ? ",\"user\":\"" : "",
+    snprintf(line, sizeof line, "{\"content\":\"%s\",\"scope\":\"%s\",\"owner\":\"%s\"%s%s%s%s%s%s%s%s%s%s%s%s}",
+             r->text, uar_memory_scope_name(r->scope), r->owner, r->user != NULL ? ",\"user\":\"" : "",
              r->user != NULL ? r->user : "", r->user != NULL ? "\"" : "", r->agent != NULL ? ",\"agent\":\"" : "",
-             r->agent != NULL ? r->agent : "", r->agent != NULL ? "\"" : "", r->session != NULL ? ",\"session\":\"" : "",
-             r->session != NULL ? r->session : "", r->session != NULL ? "\"" : "", r->task != NULL ? ",\"task\":\"" : "",
-             r->task != NULL ? r->task : "", r->task != NULL ? "\"" : "");
+             r->agent != NULL ? r->agent : "", r->agent != NULL ? "\"" : "",
+             r->session != NULL ? ",\"session\":\"" : "", r->session != NULL ? r->session : "",
+             r->session != NULL ? "\"" : "", r->task != NULL ? ",\"task\":\"" : "", r->task != NULL ? r->task : "",
+             r->task != NULL ? "\"" : "");
     uar_memory_imported sum;
-    assert_int_equal(uar_memory_import_sync(&sum, w->f->memory, &w->who, uar_str_of(line), 0, NULL, NULL, NULL), UAR_OK);
+    assert_int_equal(uar_memory_import_sync(&sum, w->f->memory, &w->who, uar_str_of(line), 0, NULL, NULL, NULL),
+                     UAR_OK);
     bool allowed = sees(w, r) && may_write(w, r);
     assert_int_equal(sum.reinforced, allowed ? 1 : 0);
     assert_int_equal(sum.failed, allowed ? 0 : 1);
@@ -477,7 +481,8 @@ static void an_identity_with_bad_ids_or_flags_is_refused(void **state) {
     memory_fixture *f = *state;
     uar_memory_stats stats;
     uar_identity bad[] = { { UAR_IDENTITY_INIT, .user = STR("") },
-                           { UAR_IDENTITY_INIT, .user = STR("a\x1F" "b") },
+                           { UAR_IDENTITY_INIT, .user = STR("a\x1F"
+                                                            "b") },
                            { UAR_IDENTITY_INIT, .owner = STR("\xFF") },
                            { UAR_IDENTITY_INIT, .flags = 4 } };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)

@@ -315,7 +315,8 @@ static void a_longer_struct_of_a_newer_header_is_refused_if_it_says_more(void **
 
 static void all_fields_come_back_also_from_another_process_life(void **state) {
     memory_fixture *f = *state;
-    uar_str labels[] = { STR("work"), STR("d\xC3\xA9" "j\xC3\xA0") };
+    uar_str labels[] = { STR("work"), STR("d\xC3\xA9"
+                                          "j\xC3\xA0") };
     uar_memory_draft d = draft_of("everything");
     d.type = UAR_MEMORY_TYPE_PROCEDURAL;
     d.scope = UAR_MEMORY_SCOPE_TASK;
