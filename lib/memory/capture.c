@@ -148,38 +148,14 @@ static const char *const lead_ins[] = { "hi ",       "hi, ",
                                         "bonjour, ", "just so you know, " };
 
 /* Words that make a sentence no statement of fact. */
-static const char *const doubts[] = { " if ",
-                                      "if ",
-                                      " would ",
-                                      "suppose ",
-                                      "imagine ",
-                                      "pretend ",
-                                      " maybe ",
-                                      "maybe ",
-                                      "perhaps ",
-                                      " i wish ",
-                                      "let's say ",
-                                      " hypothetical",
-                                      "for example",
-                                      " e.g. ",
-                                      " kidding",
-                                      " joking",
-                                      " might ",
-                                      " could ",
-                                      "wenn ",
-                                      " w\xC3\xBC"
-                                      "rde ",
-                                      "vielleicht ",
-                                      "si ",
-                                      " quiz\xC3\xA1",
-                                      "peut-\xC3\xAAtre",
-                                      "translate",
-                                      " said",
-                                      " says",
-                                      "write a",
-                                      "what ",
-                                      "who ",
-                                      "how " };
+static const char *const doubts[] = { " if ",        "if ",      " would ",       "suppose ",
+                                      "imagine ",    "pretend ", " maybe ",       "maybe ",
+                                      "perhaps ",    " i wish ", "let's say ",    " hypothetical",
+                                      "for example", " e.g. ",   " kidding",      " joking",
+                                      " might ",     " could ",  "wenn ",         " w\xC3\xBCrde ",
+                                      "vielleicht ", "si ",      " quiz\xC3\xA1", "peut-\xC3\xAAtre",
+                                      "translate",   " said",    " says",         "write a",
+                                      "what ",       "who ",     "how " };
 
 /* "My question is …" is no fact about the user. */
 static const char *const no_attributes[] = {

@@ -3,13 +3,13 @@
 #include "store/body.h"
 
 uar_status agent_record(uar_record *out, arena *ar, uar_str owner, const uar_agent *a) {
-    if (a->id.ptr == NULL || a->id.len == 0 || a->memory < -1 || a->memory > 1) return UAR_E_INVALID;
+    if (a->id.ptr == NULL || a->id.len == 0 || a->memory < UAR_OFF || a->memory > UAR_ON) return UAR_E_INVALID;
     const body_place place = { .kind = UAR_RECORD_AGENT, .owner = owner, .id = a->id };
     body_writer w;
     body_write_begin(&w, ar);
     body_write_optional(&w, "instructions", a->instructions);
     if (a->max_steps != 0) json_put_uint(&w.json, "max_steps", a->max_steps);
-    if (a->memory >= 0) json_put_bool(&w.json, "memory", a->memory == 1);
+    if (a->memory != UAR_INHERIT) json_put_bool(&w.json, "memory", a->memory == UAR_ON);
     body_write_optional(&w, "model", a->model);
     body_write_optional(&w, "name", a->name);
     return body_write_end(out, ar, &w, &place);
@@ -32,7 +32,7 @@ uar_status agent_decode(uar_agent *out, arena *ar, const uar_record *r, uar_erro
         .name = body_optional(&root, "name"),
         .instructions = body_optional(&root, "instructions"),
         .model = body_optional(&root, "model"),
-        .memory = body_has(&root, "memory") ? body_bool(&root, "memory") : -1,
+        .memory = !body_has(&root, "memory") ? UAR_INHERIT : body_bool(&root, "memory") ? UAR_ON : UAR_OFF,
         .max_steps = read_max_steps(&root),
         .revision = r->revision,
     };

@@ -133,7 +133,7 @@ static uar_status make_agent(uar_record *out, arena *ar) {
                           .name = STR("Helper"),
                           .instructions = STR("Be kind."),
                           .model = STR("m"),
-                          .memory = 1,
+                          .memory = UAR_ON,
                           .max_steps = 12 };
     return agent_record(out, ar, STR("local"), &a);
 }
@@ -364,7 +364,7 @@ static void an_agent_comes_back(void **state) {
     assert_text(a.name, "Helper");
     assert_text(a.instructions, "Be kind.");
     assert_text(a.model, "m");
-    assert_int_equal(a.memory, 1);
+    assert_int_equal(a.memory, UAR_ON);
     assert_int_equal(a.max_steps, 12);
     assert_int_equal(a.revision, 8);
 }
@@ -372,19 +372,19 @@ static void an_agent_comes_back(void **state) {
 static void an_agent_that_says_nothing_comes_back_so(void **state) {
     (void)state;
     uar_record r;
-    const uar_agent bare = { .id = STR("a"), .memory = -1 };
+    const uar_agent bare = { .id = STR("a"), .memory = UAR_INHERIT };
     assert_int_equal(agent_record(&r, &memory, STR("local"), &bare), UAR_OK);
     assert_text(r.body, "{}");
     uar_agent a;
     assert_int_equal(agent_decode(&a, &memory, &r, NULL), UAR_OK);
-    assert_int_equal(a.memory, -1);
+    assert_int_equal(a.memory, UAR_INHERIT);
     assert_int_equal(a.max_steps, 0);
     assert_absent(a.name);
     assert_absent(a.model);
-    const uar_agent off = { .id = STR("a"), .memory = 0 };
+    const uar_agent off = { .id = STR("a"), .memory = UAR_OFF };
     assert_int_equal(agent_record(&r, &memory, STR("local"), &off), UAR_OK);
     assert_int_equal(agent_decode(&a, &memory, &r, NULL), UAR_OK);
-    assert_int_equal(a.memory, 0);
+    assert_int_equal(a.memory, UAR_OFF);
 }
 
 static void settings_of_every_json_type_come_back_canonical(void **state) {
