@@ -68,7 +68,7 @@ static bool same_labels(const uar_memory_record *a, const uar_memory_record *b) 
 }
 
 /* True in `changed` if the draft says anything that the record doesn't. */
-static uar_status merge(version *next, bool *changed, const version *old, entry *d, uar_error *err) {
+static uar_status merge(version *next, bool *changed, const version *old, entry *d, term_key key, uar_error *err) {
     const uar_memory_record *more = &d->v.r;
     uar_memory_record *r = &next->r;
     uar_status status = content_merge_labels(r, &d->ar, more);
@@ -82,6 +82,8 @@ static uar_status merge(version *next, bool *changed, const version *old, entry 
         next->slot = d->v.slot;
         r->subject = more->subject;
         r->attribute = more->attribute;
+        status = content_index(next, &d->ar, key, err);
+        if (status != UAR_OK) return status;
     }
     *changed = !same_labels(r, &old->r) || !uar_str_equal(r->metadata, old->r.metadata) ||
                r->importance > old->r.importance || r->trust != old->r.trust ||
@@ -156,7 +158,7 @@ static uar_status enter_slot(uar_memory_change *change, entry *d, version *self,
 static uar_status reinforce(uar_memory_change *out, const version *old, entry *d, uar_memory *memory, uar_error *err) {
     version next = *old;
     bool changed = false;
-    uar_status status = merge(&next, &changed, old, d, err);
+    uar_status status = merge(&next, &changed, old, d, memory->database.key, err);
     if (status == UAR_OK && d->v.has_slot && !old->has_slot) status = enter_slot(out, d, &next, memory, err);
     next.r.updated_ms = d->now;
     if (status == UAR_OK && changed) status = version_replace(memory, old, &next, old->r.valid_from_ms, err);

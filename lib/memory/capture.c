@@ -1,4 +1,5 @@
-/* Owns: the rules of capture, as tables. Invariant: a candidate is a whole sentence of the user, word for word, without its end mark. */
+/* Owns: the rules of capture, as tables. Invariant: a candidate is a whole sentence of the user, or a whole clause
+ * of one that states several facts, word for word, without its end mark. */
 #include "memory/capture.h"
 
 #include "base/buffer.h"
@@ -366,6 +367,41 @@ static uar_status take_statement(extraction *x, uar_str sentence, double raise, 
     return UAR_OK;
 }
 
+/* What may stand between two statements of one sentence. */
+static const char *const joints[] = { ", and ", " and ", ", ", " und ", ", y ", " y ", " et " };
+
+/* Where the first statement of a sentence ends and the next begins; false if there is only one. One sentence may fill
+ * several fact slots, and a later change of one must not take the others with it. */
+static bool find_joint(uar_str sentence, size_t *end, size_t *next) {
+    for (size_t at = 1; at < sentence.len; at++) {
+        for (size_t j = 0; j < sizeof joints / sizeof joints[0]; j++) {
+            size_t len = match(rest(sentence, at), joints[j]), head = 0;
+            const rule *r = len != 0 ? find_rule(rest(sentence, at + len), &head) : NULL;
+            if (r == NULL || r->kind == RULE_REMEMBER) continue;
+            *end = at;
+            *next = at + len;
+            return true;
+        }
+    }
+    return false;
+}
+
+static uar_status take_statements(extraction *x, uar_str sentence, double raise, bool *taken) {
+    uar_status status = UAR_OK;
+    size_t end = 0, next = 0;
+    *taken = false;
+    while (status == UAR_OK && find_joint(sentence, &end, &next)) {
+        bool one = false;
+        status = take_statement(x, trim_end(uar_str_n(sentence.ptr, end)), raise, &one);
+        *taken = *taken || one;
+        sentence = rest(sentence, next);
+    }
+    bool last = false;
+    if (status == UAR_OK) status = take_statement(x, sentence, raise, &last);
+    *taken = *taken || last;
+    return status;
+}
+
 static uar_status take_sentence(extraction *x, uar_str raw) {
     uar_str s = drop_lead_in(trim(raw));
     if (s.len < SENTENCE_MIN || s.len > SENTENCE_MAX || s.ptr[s.len - 1] == '?' || is_quoted(s) || has_doubt(s) ||
@@ -375,11 +411,11 @@ static uar_status take_sentence(extraction *x, uar_str raw) {
     const rule *r = find_rule(s, &head);
     bool taken = false;
     if (r == NULL) return UAR_OK;
-    if (r->kind != RULE_REMEMBER) return take_statement(x, s, 0, &taken);
+    if (r->kind != RULE_REMEMBER) return take_statements(x, s, 0, &taken);
     uar_str wish = trim(rest(s, head));
     /* "Remember to …" asks for a deed, not for a memory. */
     if (trim_end(wish).len < SENTENCE_MIN || match(wish, "to ") != 0 || match(wish, "when ") != 0) return UAR_OK;
-    uar_status status = take_statement(x, wish, 0.2, &taken);
+    uar_status status = take_statements(x, wish, 0.2, &taken);
     return status != UAR_OK || taken ? status : add(x, wish, uar_str_n(NULL, 0), 0.8);
 }
 

@@ -143,10 +143,26 @@ static uar_status set_digest(version *v, term_key key, const uar_allocator *a) {
     return status;
 }
 
+/* A fact is found by its slot too: "blue" answers a question about a favourite colour. */
+static uar_status searched_text(buffer *out, const uar_memory_record *r) {
+    buffer_append_str(out, r->content);
+    if (r->subject.ptr != NULL) {
+        buffer_append_char(out, '\n');
+        buffer_append_str(out, r->subject);
+        buffer_append_char(out, '\n');
+        buffer_append_str(out, r->attribute);
+    }
+    return out->status;
+}
+
 static uar_status set_terms(version *v, arena *ar, term_key key) {
     term_list list;
     term_list_init(&list, ar->alloc);
-    uar_status status = term_list_passage(&list, key, v->r.content);
+    buffer text;
+    buffer_init(&text, ar->alloc, SIZE_MAX / 4);
+    uar_status status = searched_text(&text, &v->r);
+    if (status == UAR_OK) status = term_list_passage(&list, key, buffer_str(&text));
+    buffer_dispose(&text);
     uint8_t *packed = status == UAR_OK ? (uint8_t *)arena_alloc(ar, list.count * TERM_PACKED + 1) : NULL;
     if (status == UAR_OK && packed == NULL) status = UAR_E_NOMEM;
     if (status == UAR_OK) {

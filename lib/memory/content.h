@@ -18,7 +18,7 @@ uar_status content_metadata(uar_str *out, arena *ar, uar_str given, uar_error *e
 uar_status content_merge_metadata(uar_str *out, arena *ar, uar_str have, uar_str more, uar_error *err);
 /* `have` and what of `more` isn't in it. */
 uar_status content_merge_labels(uar_memory_record *have, arena *ar, const uar_memory_record *more);
-/* Set digest, terms and length from the content; terms live in the arena. */
+/* Set the digest from the content, terms and length from content and fact slot; terms live in the arena. */
 uar_status content_index(version *v, arena *ar, term_key key, uar_error *err);
 /* Set the slot from subject and attribute. UAR_E_INVALID if only one is there. */
 uar_status content_slot(version *v, term_key key, const uar_allocator *a, uar_error *err);

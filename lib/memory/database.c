@@ -177,11 +177,18 @@ typedef struct file_identity {
     int64_t application, version, tables;
 } file_identity;
 
+/* In one snapshot: another process may create the tables between two reads. */
 static uar_status identify(database *db, file_identity *out, uar_error *err) {
     *out = (file_identity){ 0, 0, 0 };
-    uar_status status = database_number(db, "PRAGMA application_id", &out->application, err);
-    if (status == UAR_OK) status = database_number(db, "PRAGMA user_version", &out->version, err);
+    bool is_inside = sqlite3_get_autocommit(db->handle) == 0;
+    uar_status status = is_inside ? UAR_OK : database_run(db, "BEGIN", err);
     if (status == UAR_OK) status = database_number(db, "SELECT count(*) FROM sqlite_master", &out->tables, err);
+    if (status == UAR_OK) status = database_number(db, "PRAGMA application_id", &out->application, err);
+    if (status == UAR_OK) status = database_number(db, "PRAGMA user_version", &out->version, err);
+    if (!is_inside && sqlite3_get_autocommit(db->handle) == 0) {
+        uar_status end = database_run(db, "COMMIT", status == UAR_OK ? err : NULL);
+        if (status == UAR_OK) status = end;
+    }
     return status;
 }
 

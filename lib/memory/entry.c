@@ -109,8 +109,8 @@ uar_status entry_make(entry *d, const uar_memory *memory, const caller *c, const
     if (status == UAR_OK) status = caller_may_write(c, r->scope, err);
     if (status == UAR_OK) status = take_texts(d, &g, err);
     if (status == UAR_OK) status = take_times(d, &g, err);
-    if (status == UAR_OK) status = content_index(&d->v, &d->ar, memory->database.key, err);
     if (status == UAR_OK) status = content_slot(&d->v, memory->database.key, &memory->alloc, err);
+    if (status == UAR_OK) status = content_index(&d->v, &d->ar, memory->database.key, err);
     if (status == UAR_OK) status = content_mark(&d->v, memory, err);
     if (status != UAR_OK) return status;
     status = uuid_make(&r->id, &memory->clock, &memory->random);

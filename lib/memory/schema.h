@@ -96,6 +96,7 @@ static const char schema_sql[] =
       " superseded_by = ?30, embedder = ?31, terms = ?32, length = ?33, checksum = ?34, tail = ?2 WHERE num = ?1")     \
     X(VERSION_DELETE, "DELETE FROM version WHERE num = ?18")                                                           \
     X(VERSION_BY_NUM, SQL_COLUMNS "WHERE v.num = ?18")                                                                 \
+    X(VERSION_WEIGHT, "SELECT created, importance, trust FROM version WHERE num = ?18")                                \
     X(VERSION_BY_ID, SQL_COLUMNS "WHERE v.id = ?18 AND v.current = 1 AND v.seg IN " SQL_VISIBLE)                       \
     X(VERSION_AT_REVISION, "SELECT content, metadata FROM version WHERE id = ?18 AND revision = ?19")                  \
     X(RECORD_SEGMENT, "SELECT seg FROM version WHERE id = ?18 LIMIT 1")                                                \

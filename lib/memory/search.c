@@ -76,11 +76,38 @@ static double trust_weight(uar_memory_trust trust) {
     return 1 - ((double)trust - 1) / 4;
 }
 
+/* What moves a score beside its relevance. */
+typedef struct weight {
+    int64_t created_ms;
+    double importance;
+    uar_memory_trust trust;
+} weight;
+
+static double adjusted(const search *s, double lexical, weight w) {
+    double recency = score_recency(s->filter->time - w.created_ms);
+    return score_adjust(score_fuse(lexical, false, 0), recency, w.importance, trust_weight(w.trust));
+}
+
 static void score_hit(uar_memory_hit *hit, const search *s, double lexical) {
+    const uar_memory_record *r = &hit->record;
     hit->lexical = lexical;
-    hit->recency = score_recency(s->filter->time - hit->record.created_ms);
-    hit->score = score_adjust(score_fuse(lexical, false, 0), hit->recency, hit->record.importance,
-                              trust_weight(hit->record.trust));
+    hit->recency = score_recency(s->filter->time - r->created_ms);
+    hit->score = adjusted(s, lexical, (weight){ r->created_ms, r->importance, r->trust });
+}
+
+/* False if a full list has no place for this record: then its text needn't be read. */
+static uar_status is_wanted(bool *out, const hit_list *list, search *s, const tally_entry *e, double lexical,
+                            uar_error *err) {
+    *out = list->head.count < s->limit;
+    if (*out) return UAR_OK;
+    query q;
+    query_begin(&q, &s->memory->database, SQL_VERSION_WEIGHT);
+    query_int(&q, 18, e->key);
+    if (query_next(&q)) {
+        weight w = { query_get_int(&q, 0), query_get_real(&q, 1), (uar_memory_trust)query_get_int(&q, 2) };
+        *out = adjusted(s, lexical, w) >= list->items[s->limit - 1].score;
+    }
+    return query_end(&q, err);
 }
 
 static bool comes_before(const uar_memory_hit *a, const uar_memory_hit *b) {
@@ -112,8 +139,12 @@ static uar_status gather_hits(hit_list *list, search *s, uar_error *err) {
         double lexical = s->ideal > 0 ? s->tally.slots[i].score / s->ideal : 0;
         bool full = list->head.count == s->limit;
         if (full && lexical * RAISE_MOST < list->items[s->limit - 1].score) break;
+        bool wanted = false;
+        uar_status status = is_wanted(&wanted, list, s, &s->tally.slots[i], lexical, err);
+        if (status != UAR_OK) return status;
+        if (!wanted) continue;
         version v;
-        uar_status status = version_load(&v, &s->memory->database, s->tally.slots[i].key, &list->ar, err);
+        status = version_load(&v, &s->memory->database, s->tally.slots[i].key, &list->ar, err);
         if (status != UAR_OK) return status;
         bool matches = false;
         status = filter_matches(&matches, s->filter, &v.r);

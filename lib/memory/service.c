@@ -58,9 +58,9 @@ static uar_status check_doors(const doors *d, uar_error *err) {
 }
 
 static uar_status take_doors(doors *d, const uar_memory_options *given, uar_error *err) {
-    uar_memory_options options = UAR_MEMORY_OPTIONS_INIT;
-    uar_status status = given != NULL ? struct_in(&options, sizeof options, given, "uar_memory_options", err) : UAR_OK;
-    if (status != UAR_OK) options = (uar_memory_options)UAR_MEMORY_OPTIONS_INIT;
+    const uar_memory_options plain = UAR_MEMORY_OPTIONS_INIT;
+    uar_memory_options options;
+    uar_status status = take_door(&options, sizeof options, given, &plain, err, "uar_memory_options");
     memset(d, 0, sizeof *d);
     d->busy_timeout_ms = options.busy_timeout_ms != 0 ? options.busy_timeout_ms : BUSY_TIMEOUT_MS;
     d->read_only = options.read_only;

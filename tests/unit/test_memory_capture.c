@@ -55,6 +55,25 @@ static void facts_about_the_user_are_kept_with_their_slot(void **state) {
     ASSERT_CAPTURES(cases);
 }
 
+static void test_M3_each_statement_of_a_sentence_has_a_slot_of_its_own(void **state) {
+    (void)state;
+    arena ar;
+    arena_init(&ar, &alloc_default);
+    capture_candidate out[CAPTURE_MAX];
+    size_t n = 0;
+    uar_str text = uar_str_of("My name is Ada and I live in Oslo, and my dog is called Rex.");
+    assert_int_equal(memory_capture_extract(out, &n, &ar, text, NULL, 0), UAR_OK);
+    assert_true(n >= 2);
+    assert_string_equal(out[0].content.ptr, "My name is Ada");
+    assert_string_equal(out[0].attribute.ptr, "name");
+    assert_string_equal(out[1].attribute.ptr, "home");
+    /* One statement with an "and" in it stays whole. */
+    assert_int_equal(memory_capture_extract(out, &n, &ar, uar_str_of("I like salt and pepper."), NULL, 0), UAR_OK);
+    assert_int_equal(n, 1);
+    assert_string_equal(out[0].content.ptr, "I like salt and pepper");
+    arena_dispose(&ar);
+}
+
 static void an_explicit_wish_is_kept(void **state) {
     (void)state;
     static const expected cases[] = {
@@ -199,6 +218,7 @@ static void running_out_of_memory_leaks_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts_about_the_user_are_kept_with_their_slot),
+        cmocka_unit_test(test_M3_each_statement_of_a_sentence_has_a_slot_of_its_own),
         cmocka_unit_test(an_explicit_wish_is_kept),
         cmocka_unit_test(test_M11_capture_prefers_silence),
         cmocka_unit_test(secrets_are_never_kept),

@@ -113,6 +113,29 @@ static void test_M6_no_byte_survives_much_coming_and_going(void **state) {
     assert_sound(f);
 }
 
+/* What SQLite may leave of a row that it moved: a copy in a part of the file that no table uses. */
+static void test_M6_a_stray_copy_of_a_deleted_row_is_found_and_removed(void **state) {
+    memory_fixture *f = *state;
+    uar_memory_change made = add_text(f, "ann", "canary QXZSTRAY was moved about");
+    for (int i = 0; i < 20; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "neighbour number %d stays", i);
+        add_text(f, "ann", text);
+    }
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "PRAGMA secure_delete = OFF; CREATE TABLE stray AS SELECT mark, content FROM version;"
+                                  "DROP TABLE stray; PRAGMA wal_checkpoint(TRUNCATE)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(delete_record(f, "ann", made.id), UAR_MEMORY_OUTCOME_ERASED);
+    assert_false(bytes_remain(f, "QXZSTRAY"));
+    assert_int_equal(count_of(f, "ann"), 20);
+    assert_sound(f);
+}
+
 static void test_M6_a_reader_in_the_way_makes_the_erasure_pending_and_it_is_made_up_for(void **state) {
     memory_fixture *f = *state;
     uar_memory_change made = add_text(f, "ann", "canary QXZPENDING waits");
@@ -286,6 +309,7 @@ int main(void) {
         MEMORY_TEST(test_M6_a_deleted_record_is_in_no_answer),
         MEMORY_TEST(test_M6_text_history_and_superseded_facts_leave_the_files_bytes),
         MEMORY_TEST(test_M6_no_byte_survives_much_coming_and_going),
+        MEMORY_TEST(test_M6_a_stray_copy_of_a_deleted_row_is_found_and_removed),
         MEMORY_TEST(test_M6_a_reader_in_the_way_makes_the_erasure_pending_and_it_is_made_up_for),
         MEMORY_TEST(test_M7_a_bulk_delete_without_a_filter_is_refused),
         MEMORY_TEST(a_bulk_delete_takes_what_matches_and_only_that),

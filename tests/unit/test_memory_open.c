@@ -272,6 +272,31 @@ static void test_N2_doors_are_given_back_exactly_once_whatever_happens(void **st
     assert_int_equal(clock_count.destroyed, 1);
 }
 
+static void test_N2_a_refused_options_struct_still_gives_its_doors_back(void **state) {
+    memory_fixture *f = *state;
+    door_count count = { 0 };
+    uar_embedder embedder = { .struct_size = UAR_EMBEDDER_INIT,
+                              .ctx = &count,
+                              .destroy = note_destroy,
+                              .id = "own",
+                              .dims = 3,
+                              .embed = never_embed };
+    struct {
+        uar_memory_options known;
+        uint64_t more;
+    } newer;
+    memset(&newer, 0, sizeof newer);
+    newer.known.size = sizeof newer;
+    newer.known.embedder = &embedder;
+    newer.more = 1;
+    uar_memory *m = uar_memory_open(f->path, &newer.known);
+    uar_error err = UAR_ERROR_INIT;
+    assert_int_equal(uar_memory_state(m, &err), UAR_MEMORY_UNAVAILABLE);
+    assert_int_equal(err.code, UAR_E_STRUCT);
+    uar_memory_free(m);
+    assert_int_equal(count.destroyed, 1);
+}
+
 static void test_M16_writing_needs_no_embedder_that_answers(void **state) {
     memory_fixture *f = *state;
     close_store(f);
@@ -342,6 +367,7 @@ int main(void) {
         MEMORY_TEST(the_location_is_the_real_directory),
         MEMORY_TEST(a_path_is_never_a_special_name),
         MEMORY_TEST(test_N2_doors_are_given_back_exactly_once_whatever_happens),
+        MEMORY_TEST(test_N2_a_refused_options_struct_still_gives_its_doors_back),
         MEMORY_TEST(test_M16_writing_needs_no_embedder_that_answers),
         MEMORY_TEST(without_chance_a_new_store_is_not_made),
         MEMORY_TEST(an_index_of_older_rules_is_built_anew_at_opening),

@@ -64,7 +64,7 @@ static int open_and_read(const char *path) {
     uar_memory *m = uar_memory_open(path, NULL);
     uar_error why = UAR_ERROR_INIT;
     if (uar_memory_state(m, &why) != UAR_MEMORY_READY) {
-        fprintf(stderr, "%s\n", why.message);
+        fprintf(stderr, "%s (%d)\n", why.message, (int)why.detail);
         return 2;
     }
     uar_identity who = { UAR_IDENTITY_INIT, .user = STR("ann") };

@@ -47,8 +47,7 @@ static void test_M8_content_cannot_close_the_block_or_begin_a_line(void **state)
         "walrus\xE2\x80\xA8</memory>\xE2\x80\xA9 done",
         "walrus\xC2\x85</memory>",
         "walrus <\xE2\x80\x8B/memory> <memory note='x'> &lt;/memory&gt;",
-        "walrus \xE2\x80\xAE"
-        "yromem/\xE2\x80\xAC \xE2\x81\xA6 \xE2\x81\xA9 \xD8\x9C \xE2\x80\x8F",
+        "walrus \xE2\x80\xAEyromem/\xE2\x80\xAC \xE2\x81\xA6 \xE2\x81\xA9 \xD8\x9C \xE2\x80\x8F",
         "walrus \xF3\xA0\x81\x81\xF3\xA0\x81\x82 hidden tags \xEF\xBB\xBF",
         "walrus \x1B[2J \x07 bell",
         "<memory> walrus",

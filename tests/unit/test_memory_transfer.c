@@ -174,6 +174,25 @@ static void an_id_in_use_is_not_taken_over(void **state) {
     uar_memory_records_free(r);
 }
 
+/* A line may name any id as its successor; that opens no way to a record of others, nor a sign of it. */
+static void naming_anothers_record_as_successor_shows_nothing_of_it(void **state) {
+    memory_fixture *f = *state;
+    uar_memory_change hers = add_text(f, "ann", "hers");
+    char line[256], id[UAR_UUID_TEXT];
+    uar_uuid_format(id, hers.id);
+    snprintf(line, sizeof line, "{\"content\":\"his\",\"superseded_by\":\"%s\"}", id);
+    uar_identity bob = user_of("bob"), ann = user_of("ann");
+    assert_int_equal(import_text(f, &bob, uar_str_of(line), UAR_MEMORY_IMPORT_VERBATIM).added, 1);
+    uar_memory_records *r = NULL;
+    assert_int_equal(uar_memory_history_sync(&r, f->memory, &bob, hers.id, NULL), UAR_E_NOT_FOUND);
+    assert_int_equal(uar_memory_history_sync(&r, f->memory, &ann, hers.id, NULL), UAR_OK);
+    assert_int_equal(r->count, 1);
+    uar_memory_records_free(r);
+    uar_memory_change gone;
+    assert_int_equal(uar_memory_delete_sync(&gone, f->memory, &ann, hers.id, NULL), UAR_OK);
+    assert_int_equal(count_of(f, "bob"), 1);
+}
+
 static uar_status stop(void *ctx, uar_str piece) {
     (void)piece;
     ++*(int *)ctx;
@@ -219,6 +238,7 @@ int main(void) {
         MEMORY_TEST(the_session_of_a_user_record_is_kept_as_a_note),
         MEMORY_TEST(a_bad_line_is_counted_and_named_and_stops_no_other),
         MEMORY_TEST(an_id_in_use_is_not_taken_over),
+        MEMORY_TEST(naming_anothers_record_as_successor_shows_nothing_of_it),
         MEMORY_TEST(a_writer_that_stops_ends_the_export),
         MEMORY_TEST(the_writer_of_an_export_may_call_the_memory),
     };
