@@ -139,8 +139,18 @@ static uar_status run(database *db, sql_id id, uar_error *err) {
     return query_run(&q, err);
 }
 
+/* Rolling back must not need memory: its statement exists before there is a transaction. One that could not be rolled back
+ * all the same is given another try. */
+static uar_status begin(database *db, sql_id id, uar_error *err) {
+    query rollback;
+    query_begin(&rollback, db, SQL_ROLLBACK);
+    if (rollback.code == SQLITE_OK && sqlite3_get_autocommit(db->handle) == 0) (void)query_next(&rollback);
+    uar_status status = query_end(&rollback, err);
+    return status == UAR_OK ? run(db, id, err) : status;
+}
+
 uar_status database_begin_read(database *db, uar_error *err) {
-    return run(db, SQL_BEGIN, err);
+    return begin(db, SQL_BEGIN, err);
 }
 
 void database_end_read(database *db) {
@@ -148,7 +158,7 @@ void database_end_read(database *db) {
 }
 
 uar_status database_begin_write(database *db, uar_error *err) {
-    return run(db, SQL_BEGIN_WRITE, err);
+    return begin(db, SQL_BEGIN_WRITE, err);
 }
 
 uar_status database_end_write(database *db, uar_status status, uar_error *err) {

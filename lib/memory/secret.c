@@ -23,7 +23,7 @@ static bool begins_with(uar_str text, size_t at, const char *what) {
     return true;
 }
 
-/* Words that announce a secret. */
+/* Words that announce a secret. Each begins a word: "tokens" is one, "liban" is none. */
 static const char *const secret_words[] = {
     "password",        "passwort", "passphrase",  "passcode",    "contrase",   "mot de passe", "api key",
     "api-key",         "apikey",   "api_key",     "access key",  "secret",     "token",        "private key",
@@ -38,9 +38,11 @@ static const char *const secret_heads[] = {
 };
 
 static bool has_secret_word(uar_str text) {
-    for (size_t at = 0; at < text.len; at++)
+    for (size_t at = 0; at < text.len; at++) {
+        if (at > 0 && is_letter(text.ptr[at - 1])) continue;
         for (size_t i = 0; i < sizeof secret_words / sizeof secret_words[0]; i++)
             if (begins_with(text, at, secret_words[i])) return true;
+    }
     return false;
 }
 

@@ -155,7 +155,7 @@ static void read_numbers(version *v, query *q) {
     r->trust = (uar_memory_trust)query_get_int(q, 8);
     r->importance = query_get_real(q, 17);
     v->digest = query_get_int(q, 20);
-    v->has_slot = query_get_text(q, 21).ptr != NULL;
+    v->has_slot = sqlite3_column_type(q->statement, 21) != SQLITE_NULL; /* as text it would need memory */
     v->slot = query_get_int(q, 21);
     r->provenance.run = query_get_uuid(q, 22);
     r->provenance.event = (uint64_t)query_get_int(q, 23);

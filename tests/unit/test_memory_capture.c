@@ -128,6 +128,8 @@ static void secrets_are_never_kept(void **state) {
     ASSERT_CAPTURES(cases);
     assert_false(capture_is_secret(STR("I live at 12 Long Street, flat 3, since 2019")));
     assert_false(capture_is_secret(STR("My phone number ends in 42")));
+    assert_false(capture_is_secret(STR("My favourite town is Caliban Cross")));
+    assert_true(capture_is_secret(STR("the tokens are 1 and 2")));
 }
 
 static void test_M11_what_was_recalled_is_not_captured(void **state) {
