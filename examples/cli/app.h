@@ -51,6 +51,7 @@ int report_usage(const app *a, const char *hint, const char *format, ...) __attr
 /* The same for what a call of the library put into `err`; `what` says what was tried. */
 int report_error(const app *a, const uar_error *err, const char *what);
 /* A notice that isn't a failure; in JSON it has the same shape. Silent with --quiet if `chatty`. */
-void notice(const app *a, bool chatty, uar_status status, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void notice(const app *a, bool chatty, uar_status status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -33,7 +33,7 @@ static int converse(desk *d, const app *a, bool person) {
         if (kind == LINE_READ && is_blank(&line)) continue;
         int now = kind == LINE_READ ? take_line(d, a, &line) : report(a, UAR_E_TOO_LARGE, NULL, "the line is too long");
         if (code == CODE_OK && !person) code = now;
-        if (desk_is_deaf(d) || (!person && is_hopeless(now))) break;
+        if (output_fault() != 0 || (!person && is_hopeless(now))) break;
     }
     if (person && isatty(STDOUT_FILENO)) output_text("\n");
     text_free(&line);

@@ -104,12 +104,14 @@ int cmd_memory_list(app *a) {
     uint64_t limit = 0;
     uar_memory *memory = NULL;
     int code = filter_from_args(&filter, NULL, a);
-    if (code == CODE_OK) code = pages_limit(&limit, a);
-    if (code == CODE_OK) code = stores_memory_open(&memory, a);
-    if (code != CODE_OK) return code;
     text_buffer cursor = { 0 };
-    const char *after = args_get(&a->args, "after");
-    if (after != NULL) text_add_z(&cursor, after);
+    if (code == CODE_OK) code = pages_limit(&limit, a);
+    if (code == CODE_OK) code = pages_after(&cursor, a);
+    if (code == CODE_OK) code = stores_memory_open(&memory, a);
+    if (code != CODE_OK) {
+        text_free(&cursor);
+        return code;
+    }
     uint64_t left = limit > 0 ? limit : UINT64_MAX;
     do {
         code = print_records(&cursor, &left, a, memory, &filter);
@@ -185,7 +187,8 @@ int cmd_memory_delete(app *a) {
     bool one = a->args.operand_count == 1;
     uar_memory *memory = NULL;
     int code = filter_from_args(&filter, &filtered, a);
-    if (code == CODE_OK && one && filtered) return report_usage(a, NULL, "give the id of a record or filters, not both");
+    if (code == CODE_OK && one && filtered)
+        return report_usage(a, NULL, "give the id of a record or filters, not both");
     if (code == CODE_OK && !one && !filtered)
         return report(a, UAR_E_FILTER_REQUIRED, "give the id of a record, or --scope, --category, --before …",
                       "a bulk delete needs an explicit filter");

@@ -4,6 +4,7 @@
 #include "json_out.h"
 #include "memory_args.h"
 #include "output.h"
+#include "progress.h"
 #include "stores.h"
 #include "text.h"
 
@@ -53,8 +54,10 @@ int cmd_memory_import(app *a) {
         uar_error err = UAR_ERROR_INIT;
         import_call call = { a, path };
         uint32_t flags = args_has(&a->args, "verbatim") ? UAR_MEMORY_IMPORT_VERBATIM : 0;
+        progress *shown = progress_start(a, "importing");
         uar_status status =
             uar_memory_import_sync(&done, memory, &who, text_str(&lines), flags, line_failed, &call, &err);
+        progress_stop(shown);
         if (status == UAR_OK) print_imported(a, &done);
         if (status != UAR_OK) code = report_error(a, &err, path);
         if (status == UAR_OK && done.failed > 0) code = CODE_USAGE; /* a bad file, each line named above */

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OPTIONS_END { NULL, NULL, NULL }
+#define OPTIONS_END \
+    { NULL, NULL, NULL }
 
 const option global_options[] = {
     { "store", "DIR", "where the stores lie (default: $XDG_DATA_HOME/uar, or ~/.local/share/uar)" },
@@ -112,8 +113,10 @@ static const option import_options[] = {
     OPTIONS_END,
 };
 
-#define LATER(name, verb, operands) { name, verb, operands, 0, 0, "not in this version", { NULL }, NULL }
-#define GROUP(name, summary) { name, "", "", 0, 0, summary, { NULL }, NULL }
+#define LATER(name, verb, operands) \
+    { name, verb, operands, 0, 0, "not in this version", { NULL }, NULL }
+#define GROUP(name, summary) \
+    { name, "", "", 0, 0, summary, { NULL }, NULL }
 
 static const command commands[] = {
     { "chat", NULL, "", 0, 0, "lines on stdin, answers on stdout", { chat_options }, cmd_chat },
@@ -138,22 +141,70 @@ static const command commands[] = {
     GROUP("memory", "write, search and look after memory"),
     { "memory", "add", "TEXT", 1, 1, "write a record", { draft_options, operator_options }, cmd_memory_add },
     { "memory", "get", "ID", 1, 1, "one record", { operator_options }, cmd_memory_get },
-    { "memory", "list", "", 0, 0, "records, newest write first",
-      { page_options, filter_options, view_options, operator_options }, cmd_memory_list },
-    { "memory", "search", "QUERY", 0, 1, "find records by words",
-      { search_options, filter_options, view_options, operator_options }, cmd_memory_search },
-    { "memory", "update", "ID [TEXT]", 1, 2, "change a record", { update_options, operator_options },
+    { "memory",
+      "list",
+      "",
+      0,
+      0,
+      "records, newest write first",
+      { page_options, filter_options, view_options, operator_options },
+      cmd_memory_list },
+    { "memory",
+      "search",
+      "QUERY",
+      0,
+      1,
+      "find records by words",
+      { search_options, filter_options, view_options, operator_options },
+      cmd_memory_search },
+    { "memory",
+      "update",
+      "ID [TEXT]",
+      1,
+      2,
+      "change a record",
+      { update_options, operator_options },
       cmd_memory_update },
-    { "memory", "delete", "[ID]", 0, 1, "erase a record, or all that match filters",
-      { delete_options, filter_options, operator_options }, cmd_memory_delete },
-    { "memory", "history", "ID", 1, 1, "all versions of a record, oldest first", { operator_options },
+    { "memory",
+      "delete",
+      "[ID]",
+      0,
+      1,
+      "erase a record, or all that match filters",
+      { delete_options, filter_options, operator_options },
+      cmd_memory_delete },
+    { "memory",
+      "history",
+      "ID",
+      1,
+      1,
+      "all versions of a record, oldest first",
+      { operator_options },
       cmd_memory_history },
-    { "memory", "stats", "", 0, 0, "how many records", { filter_options, view_options, operator_options },
+    { "memory",
+      "stats",
+      "",
+      0,
+      0,
+      "how many records",
+      { filter_options, view_options, operator_options },
       cmd_memory_stats },
-    { "memory", "import", "FILE|-", 1, 1, "read records, one JSON object a line", { import_options, operator_options },
+    { "memory",
+      "import",
+      "FILE|-",
+      1,
+      1,
+      "read records, one JSON object a line",
+      { import_options, operator_options },
       cmd_memory_import },
-    { "memory", "export", "", 0, 0, "write all records, one JSON object a line",
-      { filter_options, operator_options }, cmd_memory_export },
+    { "memory",
+      "export",
+      "",
+      0,
+      0,
+      "write all records, one JSON object a line",
+      { filter_options, operator_options },
+      cmd_memory_export },
     LATER("memory", "compress", ""),
     LATER("memory", "reindex", ""),
     LATER("memory", "graph", "..."),
@@ -215,8 +266,7 @@ static void print_program(void) {
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (commands[i].verb == NULL || commands[i].verb[0] == '\0') print_usage_line(&commands[i]);
     print_options("\nGlobal options:", global_options);
-    printf("  %-26s %s\n  %-26s %s\n", "--help", "this text; behind a command: about it", "--version",
-           "the version");
+    printf("  %-26s %s\n  %-26s %s\n", "--help", "this text; behind a command: about it", "--version", "the version");
     printf("\nExit codes: 0 ok, 1 the run failed, 2 usage or a bad file, 3 store, 4 cancelled, 5 paused, 6 not found, "
            "7 busy.\n");
 }

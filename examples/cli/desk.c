@@ -1,7 +1,6 @@
 /* The desk of chat and run: see desk.h. */
 #include "desk.h"
 
-#include "output.h"
 #include "settings.h"
 #include "signals.h"
 #include "stores.h"
@@ -78,11 +77,9 @@ static int read_options(desk *d) {
 
 static int open_runtime(desk *d) {
     uar_event_sink sink = turn_sink(d->turn);
-    stores_extras extras = { .with_model = true,
-                            .sink = &sink,
-                            .tools = d->tools.tools,
-                            .tool_count = d->tools.count,
-                            .memory = d->memory };
+    stores_extras extras = {
+        .with_model = true, .sink = &sink, .tools = d->tools.tools, .tool_count = d->tools.count, .memory = d->memory
+    };
     extras.options.threads = POOL_THREADS;
     extras.options.ring_events = RING_EVENTS;
     extras.options.ring_bytes = RING_BYTES;
@@ -169,11 +166,6 @@ int desk_turn(desk *d, uar_str input) {
 
 line_kind desk_line(desk *d, text_buffer *line) {
     return lines_next(line, &d->lines, signals_wake_fd(d->signals));
-}
-
-bool desk_is_deaf(const desk *d) {
-    (void)d;
-    return output_fault() != 0;
 }
 
 void desk_close(desk *d) {

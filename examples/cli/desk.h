@@ -25,8 +25,6 @@ void desk_greet(desk *d);
 int desk_turn(desk *d, uar_str input);
 /* The next line of stdin, for chat. */
 line_kind desk_line(desk *d, text_buffer *line);
-/* True if nobody reads stdout any more. */
-bool desk_is_deaf(const desk *d);
 void desk_close(desk *d);
 
 /* The form that --events and --json ask for. CODE_OK, or a code after a report. */

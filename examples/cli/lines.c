@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-
 /* Move the first `len` bytes to `line` and drop `drop` bytes. */
 static void take(text_buffer *line, line_reader *r, size_t len, size_t drop) {
     line->len = 0;

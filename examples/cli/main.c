@@ -3,8 +3,10 @@
 #include "commands.h"
 #include "output.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static int not_in_this_version(const app *a) {
     const command *c = a->args.command;
@@ -31,8 +33,19 @@ static int run(app *a, int argc, char **argv) {
     return a->args.command->run != NULL ? a->args.command->run(a) : not_in_this_version(a);
 }
 
+/* Where a standard descriptor is closed the next file opened would take its place, and output would go into a store.
+ * Fill the places with something that can't be written. */
+static void fill_descriptors(void) {
+    int fd = 0;
+    do {
+        fd = open("/dev/null", O_RDONLY);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) close(fd);
+}
+
 int main(int argc, char **argv) {
     app a = { 0 };
+    fill_descriptors();
     signal(SIGPIPE, SIG_IGN);
     int code = output_close(&a, run(&a, argc, argv));
     if (fflush(stdout) != 0 && code == CODE_OK) code = CODE_FAILED;

@@ -5,6 +5,7 @@
 #define UAR_CLI_PAGES_H
 
 #include "app.h"
+#include "text.h"
 
 #include <uar/records.h>
 
@@ -23,7 +24,9 @@ int pages_print(const app *a, page_fn ask, page_item_fn print);
 
 /* --limit: *limit is 0 if it isn't given. CODE_OK, or CODE_USAGE after a report. */
 int pages_limit(uint64_t *limit, const app *a);
-/* Say on stderr where the next page begins. */
+/* --after, decoded; empty if it isn't given. CODE_OK, or CODE_USAGE after a report. */
+int pages_after(text_buffer *cursor, const app *a);
+/* Say on stderr where the next page begins. The library's cursors may hold any byte; people get them percent-encoded. */
 void pages_more(const app *a, uar_str cursor);
 
 enum { PAGE_MOST = 1000 };

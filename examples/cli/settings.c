@@ -48,7 +48,7 @@ void setting_wants(char *out, size_t size, const known_setting *setting) {
 
 /* What people write into environments. */
 static uar_str environment_value(const known_setting *setting, const char *text) {
-    static const char *const words[][2] = { { "1", "true" }, { "yes", "true" },  { "on", "true" },
+    static const char *const words[][2] = { { "1", "true" },  { "yes", "true" }, { "on", "true" },
                                             { "0", "false" }, { "no", "false" }, { "off", "false" } };
     for (size_t i = 0; setting->type == SETTING_BOOL && i < sizeof words / sizeof words[0]; i++)
         if (strcmp(text, words[i][0]) == 0) return uar_str_of(words[i][1]);

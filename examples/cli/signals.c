@@ -4,6 +4,7 @@
 #include "text.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -62,6 +63,11 @@ signals *signals_start(void (*heard)(void *ctx), void *ctx) {
 
 int signals_wake_fd(const signals *s) {
     return s->wake[0];
+}
+
+bool signals_pending(const signals *s) {
+    struct pollfd fd = { s->wake[0], POLLIN, 0 };
+    return poll(&fd, 1, 0) > 0;
 }
 
 void signals_wake(signals *s) {

@@ -15,6 +15,8 @@ typedef struct signals signals;
 signals *signals_start(void (*heard)(void *ctx), void *ctx);
 /* A descriptor that can be read once a signal came. */
 int signals_wake_fd(const signals *s);
+/* True while the descriptor can be read. */
+bool signals_pending(const signals *s);
 /* Make the descriptor readable, as a signal would. Any thread. */
 void signals_wake(signals *s);
 /* Make the descriptor silent again. */

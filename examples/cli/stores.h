@@ -21,8 +21,8 @@ typedef struct stores_extras {
     const uar_event_sink *sink;
     const uar_tool *tools;
     size_t tool_count;
-    uar_memory *memory;     /* borrowed */
-    bool with_model;        /* the one of --model; else the offline one */
+    uar_memory *memory; /* borrowed */
+    bool with_model;    /* the one of --model; else the offline one */
 } stores_extras;
 
 /* A runtime over the state store. CODE_OK, or a code after a report. */

@@ -177,27 +177,33 @@ static int read_array(tools_file *file, const app *a, const char *path, const cJ
     return CODE_OK;
 }
 
-int tools_file_read(tools_file *out, const app *a, const char *path) {
+int tools_file_read_text(tools_file *out, const app *a, const char *path, uar_str text) {
     memset(out, 0, sizeof *out);
-    if (path == NULL) return CODE_OK;
-    text_buffer text = { 0 };
-    int code = file_read(&text, a, path, "the tools file");
-    if (code != CODE_OK) return code;
     size_t at = 0;
     const char *why = NULL;
-    cJSON *array = json_parse(text_str(&text), &at, &why);
+    int code = CODE_OK;
+    cJSON *array = json_parse(text, &at, &why);
     if (why != NULL) {
         size_t line = 0;
         size_t column = 0;
-        text_place(&line, &column, text_str(&text), at);
+        text_place(&line, &column, text, at);
         code = report_usage(a, NULL, "%s:%zu:%zu: not JSON: %s", path, line, column, why);
     } else {
         out->calls = tool_calls_new();
         code = read_array(out, a, path, array);
     }
     cJSON_Delete(array);
-    text_free(&text);
     if (code != CODE_OK) tools_file_free(out);
+    return code;
+}
+
+int tools_file_read(tools_file *out, const app *a, const char *path) {
+    memset(out, 0, sizeof *out);
+    if (path == NULL) return CODE_OK;
+    text_buffer text = { 0 };
+    int code = file_read(&text, a, path, "the tools file");
+    if (code == CODE_OK) code = tools_file_read_text(out, a, path, text_str(&text));
+    text_free(&text);
     return code;
 }
 

@@ -19,6 +19,8 @@ typedef struct tools_file {
 
 /* Read `path`; NULL gives no tools. CODE_OK, or CODE_USAGE after a report. Free it after the runtime is closed. */
 int tools_file_read(tools_file *out, const app *a, const char *path);
+/* The same for text that was read; `path` names it in reports. */
+int tools_file_read_text(tools_file *out, const app *a, const char *path, uar_str text);
 /* Ends calls that still run and waits for them. */
 void tools_file_free(tools_file *file);
 

@@ -97,7 +97,7 @@ static void cancel(turn *t, const char *reason) {
 bool turn_interrupt(turn *t) {
     pthread_mutex_lock(&t->lock);
     bool running = !uar_uuid_is_none(t->run) && !t->closed;
-    bool again = running && t->interrupts++ > 0;
+    bool again = t->rt == NULL || (running && t->interrupts++ > 0);
     pthread_mutex_unlock(&t->lock);
     if (running && !again) cancel(t, "interrupted");
     return again;
@@ -150,8 +150,8 @@ static void show_text(turn *t, const uar_event *event) {
     }
     /* What a superseded attempt wrote can't be taken back; the next one begins on a line of its own. */
     if (event->kind == UAR_EVENT_ATTEMPT_SUPERSEDED) end_line(t);
-    bool told_otherwise = event->kind == UAR_EVENT_RUN_FAILED ||
-                          (event->kind == UAR_EVENT_TOOL_CALL_APPROVAL_REQUIRED && t->how->person);
+    bool told_otherwise =
+        event->kind == UAR_EVENT_RUN_FAILED || (event->kind == UAR_EVENT_TOOL_CALL_APPROVAL_REQUIRED && t->how->person);
     if (t->how->quiet || told_otherwise) return;
     text_buffer line = { 0 };
     uar_event_write_text(event, text_write, &line);
@@ -188,15 +188,26 @@ static void remember_end(turn *t, const uar_event *event) {
     pthread_mutex_unlock(&t->lock);
 }
 
+/* Hand a decision over. One that isn't taken would leave the run waiting for ever: it is cancelled instead. */
+static void decide(turn *t, uar_run_id run, const char *call, bool yes, const char *reason) {
+    uar_error err = UAR_ERROR_INIT;
+    uar_status status =
+        yes ? uar_run_approve(t->rt, run, call, NULL, &err) : uar_run_deny(t->rt, run, call, reason, &err);
+    if (status == UAR_OK || status == UAR_E_STALE) return;
+    report_error(t->app, &err, "the decision was not taken");
+    cancel(t, "a decision was not taken");
+}
+
 /* A person is asked by turn_take; without one the call is denied here. */
 static void approval_wanted(turn *t, const uar_event *event) {
     const uar_event_tool_call_approval_required *what = &event->tool_call_approval_required;
     if (t->how->approvals != UAR_APPROVALS_ASK) return;
     char *call = must_copy(what->call);
     if (!t->how->person) {
-        notice(t->app, false, UAR_E_TOOL_DENIED, "tool '%.*s' was denied: there is no terminal to ask on (see --approve)",
-               (int)what->tool.len, what->tool.ptr);
-        uar_run_deny(t->rt, event->run, call, "there is nobody to ask", NULL);
+        notice(t->app, false, UAR_E_TOOL_DENIED,
+               "tool '%.*s' was denied: there is no terminal to ask on (see --approve)", (int)what->tool.len,
+               what->tool.ptr);
+        decide(t, event->run, call, false, "there is nobody to ask");
         free(call);
         return;
     }
@@ -227,8 +238,9 @@ static void on_gap(void *ctx, const uar_gap *gap) {
     char run[UAR_UUID_TEXT];
     if (!is_ours(t, gap->run)) return;
     uar_uuid_format(run, gap->run);
-    notice(t->app, false, UAR_E_DROPPED, "events %" PRIu64 " to %" PRIu64 " of run %s are missing: standard output is too slow",
-           gap->first, gap->last, run);
+    notice(t->app, false, UAR_E_DROPPED,
+           "events %" PRIu64 " to %" PRIu64 " of run %s are missing: standard output is too slow", gap->first,
+           gap->last, run);
 }
 
 static void on_closed(void *ctx, uar_run_id run) {
@@ -269,10 +281,10 @@ static bool ask(turn *t, uar_run_id run, const question *q, line_reader *answers
         fwrite(line.data, 1, line.len, stderr);
         kind = lines_next(&answer, answers, signals_wake_fd(t->signals));
         yes = kind == LINE_READ && (strcmp(answer.data, "y") == 0 || strcmp(answer.data, "yes") == 0);
-        no = kind == LINE_END || (kind == LINE_READ && (strcmp(answer.data, "n") == 0 || strcmp(answer.data, "no") == 0));
+        no = kind == LINE_END ||
+             (kind == LINE_READ && (strcmp(answer.data, "n") == 0 || strcmp(answer.data, "no") == 0));
     }
-    if (yes) uar_run_approve(t->rt, run, q->call, NULL, NULL);
-    if (no) uar_run_deny(t->rt, run, q->call, "the user said no", NULL);
+    if (yes || no) decide(t, run, q->call, yes, "the user said no");
     text_free(&answer);
     text_free(&line);
     if (kind == LINE_INTERRUPTED) {
@@ -341,6 +353,7 @@ int turn_take(turn *t, const uar_run_request *request, line_reader *answers) {
     if (status == UAR_OK) t->run = run;
     pthread_mutex_unlock(&t->lock);
     if (status != UAR_OK) return report_error(t->app, &err, "the run can't start");
+    if (signals_pending(t->signals)) cancel(t, "interrupted"); /* it came before there was a run to cancel */
     attend(t, run, answers);
     end_line(t);
     int code = judge(t, run);

@@ -29,7 +29,8 @@ void turn_attach(turn *t, uar_runtime *rt, signals *s);
 
 /* Run it; returns its exit code after reporting a failure. `answers` are lines that approvals are decided by. */
 int turn_take(turn *t, const uar_run_request *request, line_reader *answers);
-/* A signal came: cancel what runs. True if that was asked before and the program should just end. Any thread. */
+/* A signal came: cancel what runs. True if that was asked before, or if the stores are still being opened: the program
+ * should just end. Any thread. */
 bool turn_interrupt(turn *t);
 
 #endif

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <stdalign.h>
 
-enum { ARENA_FIRST = 1024, ARENA_LARGEST = 64 * 1024, ARENA_ALIGN = alignof(max_align_t) };
+enum { ARENA_FIRST = 512, ARENA_LARGEST = 64 * 1024, ARENA_ALIGN = alignof(max_align_t) };
 
 struct arena_block {
     arena_block *next;

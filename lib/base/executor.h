@@ -46,7 +46,7 @@ typedef struct manual_options {
 uar_status manual_open(uar_executor *out, const manual_options *options);
 /* Run one task; false if there was none. Any thread, one at a time. */
 bool manual_run_one(uar_executor *manual);
-/* Tasks that are queued. */
+/* Tasks that are queued. The host hears the answer: after 0 the next task is an idle -> ready edge. */
 size_t manual_count(uar_executor *manual);
 /* Wait until a task is queued, at most `ms`. */
 void manual_wait(uar_executor *manual, uint32_t ms);

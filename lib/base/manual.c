@@ -1,5 +1,6 @@
 /*
- * Owns: the queue of a runtime that the host pumps. Invariant: `wake` is called once an idle -> ready edge, outside the lock.
+ * Owns: the queue of a runtime that the host pumps. Invariants: `wake` is called once an idle -> ready edge, outside the lock;
+ * a pump that says that nothing is left has ended the readiness, so that the next task is an edge again.
  */
 #include "base/executor.h"
 
@@ -10,6 +11,7 @@ typedef struct manual {
     task_queue queue;
     size_t count;
     bool signalled; /* the host knows that there is work */
+    uint64_t timer; /* when the first timer is due, as the host knows it; UINT64_MAX: none */
     void *wake_ctx;
     void (*wake)(void *ctx);
 } manual;
@@ -32,10 +34,10 @@ static void manual_wake_at(void *ctx, uint64_t mono_ms, uar_task_fn wake, void *
     (void)wake;
     (void)arg;
     manual *m = ctx;
-    if (mono_ms == UINT64_MAX) return;
     mutex_lock(&m->lock);
-    bool edge = !m->signalled;
-    m->signalled = true;
+    bool edge = mono_ms < m->timer && !m->signalled;
+    m->timer = mono_ms;
+    if (edge) m->signalled = true;
     mutex_unlock(&m->lock);
     if (edge && m->wake != NULL) m->wake(m->wake_ctx);
 }
@@ -44,6 +46,7 @@ uar_status manual_open(uar_executor *out, const manual_options *options) {
     manual *m = ALLOC_NEW(options->alloc, manual);
     if (m == NULL) return UAR_E_NOMEM;
     m->alloc = *options->alloc;
+    m->timer = UINT64_MAX;
     m->wake_ctx = options->wake_ctx;
     m->wake = options->wake;
     uar_status status = mutex_init(&m->lock);
@@ -77,6 +80,7 @@ size_t manual_count(uar_executor *executor) {
     manual *m = executor->ctx;
     mutex_lock(&m->lock);
     size_t count = m->count;
+    if (count == 0) m->signalled = false;
     mutex_unlock(&m->lock);
     return count;
 }

@@ -27,9 +27,10 @@ uar_task *task_pop(task_queue *q) {
 
 typedef struct lane {
     task_queue queue;
+    size_t queued;
     condition ready;
     uint32_t threads; /* alive */
-    uint32_t idle;    /* waiting for work */
+    uint32_t idle;    /* waiting for work, or woken and not yet at it */
     uint32_t max;
 } lane;
 
@@ -83,6 +84,7 @@ static bool run_due_wake(pool *p, lane *l) {
 static bool run_task(pool *p, lane *l) {
     uar_task *t = task_pop(&l->queue);
     if (t == NULL) return false;
+    l->queued--;
     uar_task_fn fn = t->fn;
     void *arg = t->arg;
     mutex_unlock(&p->lock);
@@ -102,10 +104,10 @@ static void work(pool *p, lane *l) {
         if (ms != 0) (void)condition_wait(&l->ready, &p->lock, ms);
         l->idle--;
     }
+    l->threads--; /* from here on a task that is posted needs a new thread */
     mutex_unlock(&p->lock);
     if (p->stopping != NULL) p->stopping(p->hook_ctx);
     mutex_lock(&p->lock);
-    l->threads--;
     bool last = --p->refs == 0;
     condition_broadcast(&p->left);
     mutex_unlock(&p->lock);
@@ -122,7 +124,7 @@ static void work_slow(void *arg) {
     work(p, &p->slow);
 }
 
-/* Under the lock: one more thread for a lane whose threads are all busy. Failing is fine while it has one. */
+/* Under the lock: one more thread for a lane whose threads all have work. Failing is fine while it has one. */
 static uar_status grow(pool *p, lane *l) {
     thread t;
     l->threads++;
@@ -140,8 +142,11 @@ static void pool_post(void *ctx, uar_task *slot, bool may_block) {
     pool *p = ctx;
     mutex_lock(&p->lock);
     lane *l = may_block ? &p->slow : &p->quick;
-    if (l->idle == 0 && l->threads < l->max && grow(p, l) != UAR_OK && l->threads == 0) l = &p->quick;
+    /* Each queued task speaks for one idle thread: no task may wait behind one that blocks. */
+    bool all_busy = l->queued >= l->idle && l->threads < l->max;
+    if (all_busy && grow(p, l) != UAR_OK && l->threads == 0) l = &p->quick;
     task_push(&l->queue, slot);
+    l->queued++;
     condition_signal(&l->ready);
     mutex_unlock(&p->lock);
 }

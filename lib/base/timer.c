@@ -149,9 +149,8 @@ uint32_t timers_run(timers *ts) {
     void *arg = NULL;
     while (take_due(ts, clock_mono(ts->clock), &fire, &arg))
         fire(arg);
-    uint32_t ms = timers_next(ts);
-    if (ms != UINT32_MAX) request_wake(ts);
-    return ms;
+    request_wake(ts);
+    return timers_next(ts);
 }
 
 void timers_flush(timers *ts) {

@@ -1,4 +1,5 @@
-/* The draft as part of the machine's document. Texts are valid UTF-8; what waits in a lane is written as hex. */
+/* The draft as part of the machine's document. Texts are valid UTF-8; what waits in a lane is written as hex. A field that is
+ * missing or of another type is UAR_E_CORRUPT, and so is a text beyond its limit. */
 #include "base/str.h"
 #include "run/draft.h"
 
@@ -24,21 +25,49 @@ static int hex_value(char c) {
     return -1;
 }
 
-static uar_status load_lane(utf8_lane *lane, const cJSON *owner, const char *key) {
+static bool load_flag(bool *out, const cJSON *doc, const char *key) {
+    const cJSON *node = json_member(doc, key);
+    *out = cJSON_IsTrue(node);
+    return cJSON_IsBool(node);
+}
+
+static bool load_text(buffer *out, const cJSON *doc, const char *key) {
+    uar_str text = json_text(doc, key);
+    buffer_append_str(out, text);
+    return text.ptr != NULL;
+}
+
+/* Only what a lane would hold back by itself may wait in it. */
+static bool is_held_back(const uint8_t *bytes, size_t len, const uar_allocator *a) {
+    utf8_lane lane;
+    buffer out;
+    utf8_lane_init(&lane);
+    buffer_init(&out, a, 0);
+    utf8_lane_push(&lane, uar_str_n((const char *)bytes, len), &out);
+    bool held = lane.held_len == len && out.status == UAR_OK && lane.nuls == 0 && lane.broken == 0;
+    buffer_dispose(&out);
+    return held;
+}
+
+static uar_status load_lane(utf8_lane *lane, const cJSON *owner, const char *key, const uar_allocator *a) {
     const cJSON *doc = json_member(owner, key);
     uar_str hex = json_text(doc, "held");
     uint64_t nuls = 0, broken = 0;
-    bool good = hex.len % 2 == 0 && hex.len / 2 <= sizeof lane->held && json_u64(doc, "nuls", &nuls) &&
-                json_u64(doc, "broken", &broken) && nuls <= UINT32_MAX && broken <= UINT32_MAX;
+    uint8_t held[sizeof lane->held];
+    bool good = hex.ptr != NULL && hex.len % 2 == 0 && hex.len / 2 <= sizeof held && json_u64(doc, "nuls", &nuls) &&
+                json_u64(doc, "broken", &broken) && nuls <= UINT32_MAX && broken <= UINT32_MAX &&
+                load_flag(&lane->truncated, doc, "truncated");
     for (size_t i = 0; good && i < hex.len; i += 2) {
         int high = hex_value(hex.ptr[i]), low = hex_value(hex.ptr[i + 1]);
         good = high >= 0 && low >= 0;
-        if (good) lane->held[lane->held_len++] = (uint8_t)(high * 16 + low);
+        if (good) held[i / 2] = (uint8_t)(high * 16 + low);
     }
+    if (!good || !is_held_back(held, hex.len / 2, a)) return UAR_E_CORRUPT;
+    memcpy(lane->held, held, hex.len / 2);
+    lane->held_len = (uint8_t)(hex.len / 2);
     lane->nuls = (uint32_t)nuls;
     lane->broken = (uint32_t)broken;
-    lane->truncated = json_flag(doc, "truncated", false);
-    return good ? UAR_OK : UAR_E_CORRUPT;
+    return UAR_OK;
 }
 
 static void save_call(json_writer *w, const draft_call *c) {
@@ -78,44 +107,51 @@ void draft_save(const draft *d, json_writer *w) {
     json_object_end(w);
 }
 
-static uar_status load_call(draft *d, const cJSON *doc) {
+static bool load_numbers(draft_call *c, const cJSON *doc) {
     uint64_t index = 0, state = 0, decision = 0, in_save = 0;
     int64_t status = 0;
-    if (!json_u64(doc, "index", &index) || !json_u64(doc, "state", &state) || !json_u64(doc, "decision", &decision) ||
-        !json_u64(doc, "in_save", &in_save) || !json_i64(doc, "status", &status))
-        return UAR_E_CORRUPT;
-    if (index > UINT32_MAX || state > CALL_SAVED || decision > DECISION_DENIED || in_save > 7 || status > 0 ||
-        status < -10000)
-        return UAR_E_CORRUPT;
-    draft_call *c = draft_call_add(d, (uint32_t)index);
-    if (c == NULL) return d->text.status;
-    buffer_append_str(&c->id, json_text(doc, "id"));
-    buffer_append_str(&c->name, json_text(doc, "name"));
-    buffer_append_str(&c->arguments, json_text(doc, "arguments"));
-    buffer_append_str(&c->effective, json_text(doc, "effective"));
-    buffer_append_str(&c->reason, json_text(doc, "reason"));
-    buffer_append_str(&c->result, json_text(doc, "result"));
+    bool good = json_u64(doc, "index", &index) && index <= UINT32_MAX && json_u64(doc, "state", &state) &&
+                state <= CALL_SAVED && json_u64(doc, "decision", &decision) && decision <= DECISION_DENIED &&
+                json_u64(doc, "in_save", &in_save) && in_save <= 7 && json_i64(doc, "status", &status) && status <= 0 &&
+                status > -10000;
+    c->index = (uint32_t)index;
     c->state = (call_state)state;
     c->decision = (call_decision)decision;
     c->in_save = (unsigned)in_save;
     c->status = (uar_status)status;
-    c->decision_saved = json_flag(doc, "decision_saved", false);
-    c->asks = json_flag(doc, "asks", false);
-    c->announced = json_flag(doc, "announced", false);
-    c->ok = json_flag(doc, "ok", false);
-    return load_lane(&c->lane, doc, "lane");
+    return good;
+}
+
+static bool load_texts(draft_call *c, const cJSON *doc) {
+    return load_text(&c->id, doc, "id") && load_text(&c->name, doc, "name") &&
+           load_text(&c->arguments, doc, "arguments") && load_text(&c->effective, doc, "effective") &&
+           load_text(&c->reason, doc, "reason") && load_text(&c->result, doc, "result");
+}
+
+static uar_status load_call(draft *d, const cJSON *doc) {
+    draft_call *c = draft_call_add(d, 0);
+    if (c == NULL) return d->text.status;
+    bool good = load_numbers(c, doc) && load_texts(c, doc) && load_flag(&c->decision_saved, doc, "decision_saved") &&
+                load_flag(&c->asks, doc, "asks") && load_flag(&c->announced, doc, "announced") &&
+                load_flag(&c->ok, doc, "ok") && (c->state != CALL_SAVED || c->result.len == 0);
+    return good ? load_lane(&c->lane, doc, "lane", d->alloc) : UAR_E_CORRUPT;
+}
+
+static uar_status load_calls(draft *d, const cJSON *list) {
+    uar_status status = cJSON_IsArray(list) ? UAR_OK : UAR_E_CORRUPT;
+    const cJSON *call = NULL;
+    cJSON_ArrayForEach(call, list) {
+        if (status == UAR_OK) status = load_call(d, call);
+    }
+    return status;
 }
 
 uar_status draft_load(draft *d, const cJSON *doc) {
-    if (!cJSON_IsObject(doc)) return UAR_E_CORRUPT;
-    buffer_append_str(&d->text, json_text(doc, "text"));
-    buffer_append_str(&d->reasoning, json_text(doc, "reasoning"));
-    buffer_append_str(&d->opaque, json_text(doc, "opaque"));
-    uar_status status = load_lane(&d->text_lane, doc, "text_lane");
-    if (status == UAR_OK) status = load_lane(&d->reasoning_lane, doc, "reasoning_lane");
-    const cJSON *call = NULL;
-    cJSON_ArrayForEach(call, json_member(doc, "calls")) {
-        if (status == UAR_OK) status = load_call(d, call);
-    }
-    return status != UAR_OK ? status : draft_status(d);
+    bool good = load_text(&d->text, doc, "text") && load_text(&d->reasoning, doc, "reasoning") &&
+                load_text(&d->opaque, doc, "opaque");
+    uar_status status = good ? load_lane(&d->text_lane, doc, "text_lane", d->alloc) : UAR_E_CORRUPT;
+    if (status == UAR_OK) status = load_lane(&d->reasoning_lane, doc, "reasoning_lane", d->alloc);
+    if (status == UAR_OK) status = load_calls(d, json_member(doc, "calls"));
+    if (draft_status(d) == UAR_E_NOMEM) return UAR_E_NOMEM;
+    return status == UAR_OK && draft_status(d) == UAR_OK ? UAR_OK : UAR_E_CORRUPT;
 }

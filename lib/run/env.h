@@ -30,8 +30,10 @@ typedef struct model_entry {
 /* How a run tells the runtime that it has ended. Any worker thread, no lock held, quick. */
 typedef struct run_watch {
     void *ctx;
-    void (*ended)(void *ctx, struct run *r, const uar_outcome *outcome); /* the outcome is known */
-    void (*closed)(void *ctx, struct run *r);                            /* nothing more will happen */
+    void (*ended)(void *ctx, struct run *r,
+                  const uar_outcome *outcome); /* the outcome is known, its event comes next */
+    void (*told)(void *ctx, struct run *r);    /* its event is out */
+    void (*closed)(void *ctx, struct run *r);  /* nothing more will happen */
 } run_watch;
 
 typedef struct run_env {
@@ -65,9 +67,9 @@ typedef struct run_env {
 
 void env_ref(run_env *env);
 void env_unref(run_env *env);
-/* One writer a session in this process. UAR_E_BUSY, UAR_E_NOMEM. */
-uar_status env_claim(run_env *env, uar_str owner, uar_str user, uar_str session);
-void env_disclaim(run_env *env, uar_str owner, uar_str user, uar_str session);
+/* One writer a session in this process; `key` names owner, user and session. UAR_E_BUSY, UAR_E_NOMEM. */
+uar_status env_claim(run_env *env, uar_str key);
+void env_disclaim(run_env *env, uar_str key);                   /* needs no memory */
 const model_entry *env_model(const run_env *env, uar_str name); /* an empty name: the first */
 
 #endif

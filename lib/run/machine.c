@@ -78,7 +78,13 @@ void machine_want_save(machine *m, save_kind save) {
 
 bool machine_next(machine *m, effect *out) {
     if (m->effect_next == m->effect_count) {
+        /* Behind anything but an event the run waits for somebody, perhaps for days. */
+        bool waits = m->effect_count > 0 && m->effects[m->effect_count - 1].kind != EFFECT_EMIT;
         m->effect_next = m->effect_count = 0;
+        if (!waits) return false;
+        alloc_free(m->alloc, m->effects);
+        m->effects = NULL;
+        m->effect_cap = 0;
         return false;
     }
     *out = m->effects[m->effect_next++];
@@ -106,7 +112,7 @@ static void add_usage(uar_usage *sum, const uar_usage *more) {
     sum->known = sum->known || more->known;
 }
 
-static void emit_error(machine *m, uar_status status, uar_str message) {
+void machine_emit_error(machine *m, uar_status status, uar_str message) {
     event_payload *p = machine_emit(m, UAR_EVENT_ERROR);
     if (p == NULL) return;
     p->error.code = uar_str_of(uar_status_name(status));
@@ -180,7 +186,7 @@ void machine_stop_go_on(machine *m) {
 }
 
 void machine_stop(machine *m, uar_run_state state, uar_status status, uar_str message) {
-    if (m->phase >= PHASE_STOP) return;
+    assert(m->phase < PHASE_STOP);
     set_end(m, state, status, message);
     m->stopped_in = m->phase;
     m->phase = PHASE_STOP;
@@ -213,11 +219,10 @@ static void feed_admitted(machine *m, const outcome *o) {
         p->run_start.input = buffer_str(&m->input);
         p->run_start.model = m->model.len > 0 ? buffer_str(&m->model) : uar_str_of(NULL);
     }
-    if (o->status != UAR_OK) {
-        m->parks = false;
-        set_end(m, UAR_RUN_FAILED, o->status, o->message);
-    }
-    if (m->ending && !m->parks) {
+    /* A cancel that came meanwhile is why the session wasn't opened. */
+    bool cancelled = m->ending && !m->parks;
+    if (o->status != UAR_OK && !cancelled) set_end(m, UAR_RUN_FAILED, o->status, o->message);
+    if (o->status != UAR_OK || cancelled) {
         finish_unsaved(m);
         return;
     }
@@ -246,7 +251,7 @@ static void keep_hits(machine *m, uar_hits hits) {
 
 /* A memory that can't answer is told apart from one that knows nothing; the run goes on without it. */
 static void feed_recalled(machine *m, const outcome *o) {
-    if (o->status != UAR_OK) emit_error(m, o->status, o->message);
+    if (o->status != UAR_OK) machine_emit_error(m, o->status, o->message);
     if (m->ending && !m->parks) {
         finish_unsaved(m);
         return;
@@ -256,6 +261,7 @@ static void feed_recalled(machine *m, const outcome *o) {
 }
 
 static void turn_saved(machine *m, const outcome *o) {
+    buffer_dispose(&m->input);
     m->last_number++;
     m->answer = o->fresh;
     if (m->hit_count > 0) {
@@ -335,10 +341,10 @@ static void feed_call_piece(machine *m, const outcome *o) {
 static void report_notes(machine *m, bool truncated) {
     uint32_t nuls = 0, broken = 0;
     draft_notes(&m->draft, &nuls, &broken);
-    if (nuls > 0) emit_error(m, UAR_E_UTF8, STR("the model's text held U+0000; it was replaced by U+FFFD"));
+    if (nuls > 0) machine_emit_error(m, UAR_E_UTF8, STR("the model's text held U+0000; it was replaced by U+FFFD"));
     if (broken > 0 && !truncated)
-        emit_error(m, UAR_E_UTF8, STR("the model's text held broken characters; they were replaced by U+FFFD"));
-    if (truncated) emit_error(m, UAR_E_UTF8, STR("the model's text ended inside a character"));
+        machine_emit_error(m, UAR_E_UTF8, STR("the model's text held broken characters; they were replaced by U+FFFD"));
+    if (truncated) machine_emit_error(m, UAR_E_UTF8, STR("the model's text ended inside a character"));
 }
 
 static void end_model_call(machine *m) {
@@ -347,13 +353,19 @@ static void end_model_call(machine *m) {
     memset(&m->current, 0, sizeof m->current);
 }
 
-static void feed_model_finished(machine *m, const outcome *o) {
-    end_model_call(m);
+/* The text that stays is over: what is held back comes out, and what was wrong with it is said. */
+static void end_draft(machine *m) {
     uar_str tail, reasoning_tail;
     bool truncated = draft_end(&m->draft, &tail, &reasoning_tail);
+    if (draft_status(&m->draft) == UAR_E_NOMEM) m->status = UAR_E_NOMEM;
     emit_delta(m, UAR_EVENT_REASONING_DELTA, reasoning_tail);
     emit_delta(m, UAR_EVENT_CHAT_DELTA, tail);
     report_notes(m, truncated);
+}
+
+static void feed_model_finished(machine *m, const outcome *o) {
+    end_model_call(m);
+    end_draft(m);
     if (o->finish == UAR_FINISH_CONTENT_FILTER) {
         machine_stop(m, UAR_RUN_FAILED, UAR_E_FILTERED, STR("the provider withheld the answer"));
         return;
@@ -362,7 +374,8 @@ static void feed_model_finished(machine *m, const outcome *o) {
         machine_plan(m, o->finish);
         return;
     }
-    if (o->finish == UAR_FINISH_LENGTH) emit_error(m, UAR_E_TRUNCATED, STR("the answer was cut by the token limit"));
+    if (o->finish == UAR_FINISH_LENGTH)
+        machine_emit_error(m, UAR_E_TRUNCATED, STR("the answer was cut by the token limit"));
     set_end(m, UAR_RUN_DONE, UAR_OK, STR(""));
     m->phase = PHASE_END;
     machine_want_save(m, SAVE_END);
@@ -383,7 +396,9 @@ static void want_wait(machine *m, uint64_t ms) {
 static void feed_model_failed(machine *m, const outcome *o) {
     end_model_call(m);
     if (!o->retryable || m->attempt >= m->limits.model_attempts) {
-        machine_stop(m, UAR_RUN_FAILED, o->status, o->message);
+        end_draft(m);
+        /* Stopped without being asked to: cut. */
+        machine_stop(m, UAR_RUN_FAILED, o->status != UAR_OK ? o->status : UAR_E_MODEL_CUT, o->message);
         return;
     }
     if (!draft_is_empty(&m->draft)) {
@@ -393,8 +408,8 @@ static void feed_model_failed(machine *m, const outcome *o) {
             p->attempt_superseded.attempt = m->attempt;
             p->attempt_superseded.reason = o->message;
         }
-        m->draft_void = true;
     }
+    m->draft_void = true; /* also where only half a character came */
     want_wait(m, model_retry_ms(m->attempt, o->number));
 }
 
@@ -418,7 +433,10 @@ static uar_status feed_model(machine *m, const outcome *o) {
     bool ends =
         o->kind == OUTCOME_MODEL_FINISHED || o->kind == OUTCOME_MODEL_FAILED || o->kind == OUTCOME_MODEL_STOPPED;
     if (m->phase == PHASE_STOP) {
-        if (o->kind == OUTCOME_MODEL_USAGE) m->current = o->usage;
+        if (o->kind == OUTCOME_MODEL_USAGE) {
+            m->current = o->usage;
+            return UAR_OK;
+        }
         if (!ends) return UAR_E_STALE;
         end_model_call(m);
         machine_stop_go_on(m);
@@ -553,7 +571,7 @@ static uar_status feed_mutated(machine *m, const outcome *o) {
 
 static uar_status feed_captured(machine *m, const outcome *o) {
     if (m->phase != PHASE_SETTLE) return UAR_E_STALE;
-    if (o->status != UAR_OK) emit_error(m, o->status, o->message);
+    if (o->status != UAR_OK) machine_emit_error(m, o->status, o->message);
     close_machine(m);
     return UAR_OK;
 }
@@ -563,6 +581,11 @@ static uar_status feed_in(machine *m, bool expected, void (*feed)(machine *, con
     if (!expected) return UAR_E_STALE;
     feed(m, o);
     return UAR_OK;
+}
+
+static bool awaits_plan(const machine *m, uint64_t number) {
+    const draft *d = &m->draft;
+    return m->phase == PHASE_PLAN && number < d->call_count && d->calls[number].state == CALL_WRITING;
 }
 
 static uar_status dispatch(machine *m, const outcome *o) {
@@ -578,7 +601,7 @@ static uar_status dispatch(machine *m, const outcome *o) {
     case OUTCOME_MODEL_FINISHED:
     case OUTCOME_MODEL_FAILED:
     case OUTCOME_MODEL_STOPPED: return feed_model(m, o);
-    case OUTCOME_PLANNED: return feed_in(m, m->phase == PHASE_PLAN, machine_feed_planned, o);
+    case OUTCOME_PLANNED: return feed_in(m, awaits_plan(m, o->number), machine_feed_planned, o);
     case OUTCOME_DECIDED: return machine_feed_decided(m, o);
     case OUTCOME_TOOL_DONE: return machine_feed_tool_done(m, o);
     case OUTCOME_WAITED:
@@ -600,6 +623,5 @@ uar_status machine_feed(machine *m, const outcome *o) {
     if (m->draft_void) draft_reset(&m->draft);
     m->draft_void = false;
     uar_status status = dispatch(m, o);
-    if (m->status == UAR_OK && m->draft.text.status == UAR_E_NOMEM) m->status = UAR_E_NOMEM;
     return m->status != UAR_OK ? m->status : status;
 }

@@ -100,7 +100,7 @@ typedef enum outcome_kind {
     OUTCOME_MODEL_STOPPED,
     OUTCOME_PLANNED,   /* number = call; verdict, text = effective arguments, message */
     OUTCOME_DECIDED,   /* number = call; approved, message = reason, text = edited arguments or absent */
-    OUTCOME_TOOL_DONE, /* number = call; status, text = result JSON or, on failure, message */
+    OUTCOME_TOOL_DONE, /* number = call; status, text = result JSON or, on failure, why; message = what was repaired */
     OUTCOME_WAITED,
     OUTCOME_CANCEL,  /* after_step, message = reason */
     OUTCOME_PARK,    /* message = reason */
@@ -198,6 +198,7 @@ uar_status machine_load(machine *m, uar_str document, uar_error *err);
 /* Shared by machine.c and machine_calls.c, the part that deals with tool calls. */
 effect *machine_want(machine *m, effect_kind kind);
 event_payload *machine_emit(machine *m, uar_event_kind kind);
+void machine_emit_error(machine *m, uar_status status, uar_str message);
 void machine_want_save(machine *m, save_kind save);
 void machine_stop(machine *m, uar_run_state state, uar_status status, uar_str message);
 void machine_step(machine *m); /* next model call, or the end of the run at a limit */

@@ -34,6 +34,15 @@ static void save_when_planned(machine *m) {
     machine_want_save(m, SAVE_CALLS);
 }
 
+/*
+ * Did the token limit cut this call? The last one was cut wherever the limit fell. A model that writes several in turns may
+ * have been cut in others too: what is begun there can't be read as JSON, but for arguments that had not begun.
+ */
+static bool is_cut(const machine *m, uar_finish finish, size_t index) {
+    if (finish != UAR_FINISH_LENGTH) return false;
+    return index + 1 == m->draft.call_count || m->draft.calls[index].arguments.len == 0;
+}
+
 void machine_plan(machine *m, uar_finish finish) {
     m->phase = PHASE_PLAN;
     if (draft_name_calls(&m->draft) != UAR_OK) {
@@ -42,9 +51,7 @@ void machine_plan(machine *m, uar_finish finish) {
     }
     size_t count = m->draft.call_count;
     for (size_t i = 0; i < count; i++) {
-        /* The model went on to the next call, so all but the last are whole; the last was cut wherever the limit fell. */
-        bool cut = finish == UAR_FINISH_LENGTH && i + 1 == count;
-        if (cut) {
+        if (is_cut(m, finish, i)) {
             end_call(m, &m->draft.calls[i], UAR_E_TRUNCATED,
                      STR("The output was cut by the token limit inside this call, so it was not run. "
                          "Make the call again with shorter arguments."));
@@ -61,12 +68,13 @@ static void deny(machine *m, draft_call *c, uar_str reason) {
     set(m, &c->reason, reason);
     end_call(m, c, UAR_E_TOOL_DENIED, STR("The call was denied and did not run. Reason: "));
     buffer_append_str(&c->result, reason.len > 0 ? reason : STR("none given"));
+    if (c->result.status != UAR_OK) m->status = UAR_E_NOMEM;
 }
 
 void machine_feed_planned(machine *m, const outcome *o) {
     assert(o->number < m->draft.call_count);
     draft_call *c = &m->draft.calls[o->number];
-    if (c->state != CALL_WRITING) return;
+    assert(c->state == CALL_WRITING);
     set(m, &c->effective, o->text);
     c->asks = o->verdict == VERDICT_ASK || o->verdict == VERDICT_APPROVE || o->verdict == VERDICT_DENY;
     switch (o->verdict) {
@@ -218,6 +226,7 @@ uar_status machine_feed_tool_done(machine *m, const outcome *o) {
     if (o->number >= m->draft.call_count) return UAR_E_STALE;
     draft_call *c = &m->draft.calls[o->number];
     if (c->state != CALL_RUNNING) return UAR_E_STALE;
+    if (o->message.len > 0) machine_emit_error(m, UAR_E_UTF8, o->message);
     end_call(m, c, o->status, o->text);
     if (m->phase == PHASE_STOP)
         machine_stop_go_on(m);

@@ -1,12 +1,13 @@
 /*
- * The machine's document. Invariant: load(save(m)) goes on exactly as m would. A field that a later version adds raises
+ * The machine's document. Invariants: load(save(m)) goes on exactly as m would; a document with a field that is missing, of
+ * another type or at odds with the others is refused. A field that a later version adds raises
  * MACHINE_DOCUMENT_VERSION; a newer document is refused by name.
  */
 #include <assert.h>
 
 #include "base/error.h"
 #include "base/str.h"
-#include "run/machine.h"
+#include "run/machine_check.h"
 
 static void save_usage(json_writer *w, const char *key, const uar_usage *u) {
     json_key(w, key);
@@ -20,12 +21,23 @@ static void save_usage(json_writer *w, const char *key, const uar_usage *u) {
     json_object_end(w);
 }
 
+static bool load_flag(bool *out, const cJSON *doc, const char *key) {
+    const cJSON *node = json_member(doc, key);
+    *out = cJSON_IsTrue(node);
+    return cJSON_IsBool(node);
+}
+
+static bool load_text(buffer *out, const cJSON *doc, const char *key) {
+    uar_str text = json_text(doc, key);
+    buffer_append_str(out, text);
+    return text.ptr != NULL;
+}
+
 static bool load_usage(uar_usage *u, const cJSON *owner, const char *key) {
     const cJSON *doc = json_member(owner, key);
-    u->known = json_flag(doc, "known", false);
-    return json_u64(doc, "input", &u->input) && json_u64(doc, "cache_read", &u->cache_read) &&
-           json_u64(doc, "cache_write", &u->cache_write) && json_u64(doc, "output", &u->output) &&
-           json_u64(doc, "reasoning", &u->reasoning);
+    return load_flag(&u->known, doc, "known") && json_u64(doc, "input", &u->input) &&
+           json_u64(doc, "cache_read", &u->cache_read) && json_u64(doc, "cache_write", &u->cache_write) &&
+           json_u64(doc, "output", &u->output) && json_u64(doc, "reasoning", &u->reasoning);
 }
 
 /* Scores go as text of their bits, so that they come back exactly. */
@@ -45,8 +57,9 @@ static void save_hits(json_writer *w, const machine *m) {
 
 static uar_status load_hits(machine *m, const cJSON *doc) {
     const cJSON *list = json_member(doc, "hits");
+    if (!cJSON_IsArray(list)) return UAR_E_CORRUPT;
     int count = cJSON_GetArraySize(list);
-    if (count <= 0) return UAR_OK;
+    if (count == 0) return UAR_OK;
     m->hits = alloc_zeroed(m->alloc, (size_t)count, sizeof *m->hits);
     if (m->hits == NULL) return UAR_E_NOMEM;
     const cJSON *item = NULL;
@@ -140,33 +153,33 @@ static bool load_numbers(machine *m, const cJSON *doc) {
     return good;
 }
 
-static void load_flags(machine *m, const cJSON *doc) {
-    m->captures = json_flag(doc, "captures", false);
-    m->answer_stored = json_flag(doc, "answer_stored", false);
-    m->model_open = json_flag(doc, "model_open", false);
-    m->wait_open = json_flag(doc, "wait_open", false);
-    m->save_open = json_flag(doc, "save_open", false);
-    m->save_waits = json_flag(doc, "save_waits", false);
-    m->ending = json_flag(doc, "ending", false);
-    m->parks = json_flag(doc, "parks", false);
-    m->cancel_after_step = json_flag(doc, "cancel_after_step", false);
+static bool load_flags(machine *m, const cJSON *doc) {
+    return load_flag(&m->captures, doc, "captures") && load_flag(&m->answer_stored, doc, "answer_stored") &&
+           load_flag(&m->model_open, doc, "model_open") && load_flag(&m->wait_open, doc, "wait_open") &&
+           load_flag(&m->save_open, doc, "save_open") && load_flag(&m->save_waits, doc, "save_waits") &&
+           load_flag(&m->ending, doc, "ending") && load_flag(&m->parks, doc, "parks") &&
+           load_flag(&m->cancel_after_step, doc, "cancel_after_step");
+}
+
+static uar_status load_texts(machine *m, const cJSON *doc) {
+    bool good = load_text(&m->input, doc, "input") && load_text(&m->model, doc, "model") &&
+                load_text(&m->end_message, doc, "end_message");
+    const buffer *all[] = { &m->input, &m->model, &m->end_message };
+    for (size_t i = 0; i < 3; i++)
+        if (all[i]->status != UAR_OK) return all[i]->status == UAR_E_NOMEM ? UAR_E_NOMEM : UAR_E_CORRUPT;
+    return good && (m->phase <= PHASE_TURN || m->input.len == 0) ? UAR_OK : UAR_E_CORRUPT;
 }
 
 static uar_status load_all(machine *m, const cJSON *doc) {
     bool good = load_numbers(m, doc) && load_id(&m->user_message, doc, "user_message") &&
                 load_id(&m->answer, doc, "answer") && load_id(&m->stored_answer, doc, "stored_answer") &&
-                load_usage(&m->spent, doc, "spent") && load_usage(&m->current, doc, "current");
+                load_usage(&m->spent, doc, "spent") && load_usage(&m->current, doc, "current") && load_flags(m, doc);
     if (!good) return UAR_E_CORRUPT;
-    load_flags(m, doc);
-    buffer_append_str(&m->input, json_text(doc, "input"));
-    buffer_append_str(&m->model, json_text(doc, "model"));
-    buffer_append_str(&m->end_message, json_text(doc, "end_message"));
-    uar_status status = load_hits(m, doc);
+    uar_status status = load_texts(m, doc);
+    if (status == UAR_OK) status = load_hits(m, doc);
     const cJSON *draft_doc = json_member(doc, "draft");
     if (status == UAR_OK && draft_doc != NULL) status = draft_load(&m->draft, draft_doc);
-    const buffer *all[] = { &m->input, &m->model, &m->end_message };
-    for (size_t i = 0; i < 3 && status == UAR_OK; i++)
-        if (all[i]->status != UAR_OK) status = all[i]->status == UAR_E_NOMEM ? UAR_E_NOMEM : UAR_E_CORRUPT;
+    if (status == UAR_OK && !machine_is_sound(m)) status = UAR_E_CORRUPT;
     return status;
 }
 

@@ -16,6 +16,8 @@ uar_status pulse_init(pulse *p, const uar_allocator *alloc, timers *clockwork, s
     p->instance = instance;
     p->timer.fire = fire;
     p->timer.arg = p;
+    p->op.done = beat_done;
+    p->op.arg = p;
     arena_init(&p->op.mem, alloc);
     uar_status status = mutex_init(&p->lock);
     if (status != UAR_OK) return status;
@@ -44,8 +46,6 @@ static uar_status build(pulse *p, uar_write_op what) {
     p->op.call = STORE_COMMIT;
     p->op.writes = w;
     p->op.write_count = 1;
-    p->op.done = beat_done;
-    p->op.arg = p;
     return heartbeat_record(&w->record, &p->op.mem, p->instance, p->revision + 1);
 }
 

@@ -24,35 +24,17 @@ void env_unref(run_env *env) {
     if (atomic_fetch_sub(&env->refs, 1) == 1) env->dispose(env);
 }
 
-static uar_status session_claim_key(const run_env *env, buffer *key, uar_str owner, uar_str user, uar_str session) {
-    buffer_init(key, &env->alloc, 1024);
-    buffer_append_str(key, owner);
-    buffer_append_char(key, 0x1f);
-    buffer_append_str(key, user);
-    buffer_append_char(key, 0x1f);
-    buffer_append_str(key, session);
-    return key->status;
-}
-
-uar_status env_claim(run_env *env, uar_str owner, uar_str user, uar_str session) {
-    buffer key;
-    uar_status status = session_claim_key(env, &key, owner, user, session);
+uar_status env_claim(run_env *env, uar_str key) {
     mutex_lock(&env->lock);
-    if (status == UAR_OK && map_get(&env->sessions, buffer_str(&key)) != NULL) status = UAR_E_BUSY;
-    if (status == UAR_OK) status = map_put(&env->sessions, buffer_str(&key), env);
+    uar_status status = map_get(&env->sessions, key) != NULL ? UAR_E_BUSY : map_put(&env->sessions, key, env);
     mutex_unlock(&env->lock);
-    buffer_dispose(&key);
     return status;
 }
 
-void env_disclaim(run_env *env, uar_str owner, uar_str user, uar_str session) {
-    buffer key;
-    if (session_claim_key(env, &key, owner, user, session) == UAR_OK) {
-        mutex_lock(&env->lock);
-        (void)map_remove(&env->sessions, buffer_str(&key));
-        mutex_unlock(&env->lock);
-    }
-    buffer_dispose(&key);
+void env_disclaim(run_env *env, uar_str key) {
+    mutex_lock(&env->lock);
+    (void)map_remove(&env->sessions, key);
+    mutex_unlock(&env->lock);
 }
 
 const model_entry *env_model(const run_env *env, uar_str name) {
@@ -83,8 +65,7 @@ void run_unref(run *r) {
     assert(r->head == NULL && r->calls == NULL);
     free_pending(r);
     machine_dispose(&r->machine);
-    arena_dispose(&r->admission.op.mem);
-    arena_dispose(&r->save_op.mem);
+    run_admit_forget(r);
     arena_dispose(&r->mem);
     uar_event_unref(r->spare);
     event_origin_unref(r->origin);
@@ -96,17 +77,32 @@ void run_unref(run *r) {
     env_unref(env);
 }
 
+/* Made once, so that giving the session back needs no memory. */
+static uar_status make_claim_key(run *r) {
+    const uar_str parts[] = { r->spec.owner, r->spec.user, r->spec.session };
+    buffer key;
+    buffer_init(&key, &r->env->alloc, 1024);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        buffer_append_str(&key, parts[i]);
+        buffer_append_char(&key, 0x1f);
+    }
+    if (key.status == UAR_OK) r->claim_key = arena_str(&r->mem, buffer_str(&key));
+    buffer_dispose(&key);
+    return r->claim_key.ptr != NULL ? UAR_OK : UAR_E_NOMEM;
+}
+
+/* Who it runs for stays borrowed until open_events has copied it. */
 static uar_status copy_spec(run *r, const run_spec *spec) {
     r->spec = *spec;
-    uar_str *texts[] = { &r->spec.owner, &r->spec.user,  &r->spec.session,     &r->spec.agent,
-                         &r->spec.task,  &r->spec.model, &r->spec.instructions };
+    uar_str *texts[] = { &r->spec.task, &r->spec.model, &r->spec.instructions };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (texts[i]->ptr == NULL) continue;
         *texts[i] = arena_str(&r->mem, *texts[i]);
         if (texts[i]->ptr == NULL) return UAR_E_NOMEM;
     }
     r->spec.input = uar_str_of(NULL); /* the machine has it */
-    return record_key(&r->session_key, &r->mem, r->spec.user, r->spec.session);
+    uar_status status = make_claim_key(r);
+    return status == UAR_OK ? record_key(&r->session_key, &r->mem, r->spec.user, r->spec.session) : status;
 }
 
 static uar_status open_events(run *r) {
@@ -115,6 +111,11 @@ static uar_status open_events(run *r) {
     };
     r->origin = event_origin_new(&r->env->alloc, &who);
     if (r->origin == NULL) return UAR_E_NOMEM;
+    const event_identity *kept = event_origin_identity(r->origin);
+    r->spec.owner = kept->owner;
+    r->spec.user = kept->user;
+    r->spec.session = kept->session;
+    r->spec.agent = kept->agent;
     uar_event_run_failed failed = { .code = STR("UAR_E_NOMEM"), .message = STR("out of memory") };
     r->spare = event_new(r->origin, UAR_EVENT_RUN_FAILED, &failed);
     if (r->spare == NULL) return UAR_E_NOMEM;
@@ -128,8 +129,6 @@ static void wait_over(run *r, run_timer *t);
 
 static void init_parts(run *r) {
     arena_init(&r->mem, &r->env->alloc);
-    arena_init(&r->admission.op.mem, &r->env->alloc);
-    arena_init(&r->save_op.mem, &r->env->alloc);
     machine_init(&r->machine, &r->env->alloc, &r->env->limits);
     run_timer_init(&r->model_timer, r, model_grace_over);
     run_timer_init(&r->wait_timer, r, wait_over);
@@ -138,7 +137,9 @@ static void init_parts(run *r) {
 uar_status run_new(run **out, run_env *env, const run_spec *spec, uar_error *err) {
     run *r = ALLOC_NEW(&env->alloc, run);
     if (r == NULL) return error_plain(err, UAR_E_NOMEM);
-    if (mutex_init(&r->lock) != UAR_OK || timer_reserve(&env->timers, 3) != UAR_OK) {
+    bool has_lock = mutex_init(&r->lock) == UAR_OK;
+    if (!has_lock || timer_reserve(&env->timers, 3) != UAR_OK) {
+        if (has_lock) mutex_dispose(&r->lock);
         alloc_free(&env->alloc, r);
         return error_plain(err, UAR_E_NOMEM);
     }
@@ -172,7 +173,7 @@ uar_uuid run_fresh(run *r) {
 
 void *run_list_push(void *list, size_t count, size_t *cap, size_t size, arena *mem) {
     if (count < *cap) return list;
-    size_t grown = *cap == 0 ? 8 : *cap * 2;
+    size_t grown = *cap == 0 ? 1 : *cap * 2;
     void *copy = arena_zeroed(mem, grown, size);
     if (copy == NULL) return NULL;
     if (count != 0) memcpy(copy, list, count * size);
@@ -182,22 +183,24 @@ void *run_list_push(void *list, size_t count, size_t *cap, size_t size, arena *m
 
 /* ---- the end ---- */
 
-static void say_ended(run *r, uar_status status, uar_run_state state) {
+/* Before the terminal event is out: who hears it may ask for the outcome and start the session's next run at once. `failure`
+ * says why a run failed; absent for other ends. */
+static void say_ended(run *r, uar_status status, uar_run_state state, uar_str failure) {
+    uar_outcome end = { .status = status, .state = state, .usage = r->machine.spent };
+    if (state == UAR_RUN_DONE) end.message = r->machine.stored_answer;
+    if (failure.ptr != NULL)
+        error_set(&end.error, status, "%.*s", (int)(failure.len < 240 ? failure.len : 240), failure.ptr);
     r->ended = true;
-    r->outcome.status = status;
-    r->outcome.state = state;
-    r->outcome.usage = r->machine.spent;
-    if (state == UAR_RUN_DONE) r->outcome.message = r->machine.stored_answer;
-    if (r->claimed) env_disclaim(r->env, r->spec.owner, r->spec.user, r->spec.session);
+    if (r->claimed) env_disclaim(r->env, r->claim_key);
     r->claimed = false;
-    r->env->watch.ended(r->env->watch.ctx, r, &r->outcome);
+    r->env->watch.ended(r->env->watch.ctx, r, &end);
 }
 
 static void close_run(run *r) {
     if (r->closed) return;
     r->closed = true;
-    if (!r->ended) say_ended(r, UAR_E_PARKED, UAR_RUN_INTERRUPTED);
-    if (r->claimed) env_disclaim(r->env, r->spec.owner, r->spec.user, r->spec.session);
+    if (!r->ended) say_ended(r, UAR_E_PARKED, UAR_RUN_INTERRUPTED, uar_str_of(NULL));
+    if (r->claimed) env_disclaim(r->env, r->claim_key);
     r->claimed = false;
     if (r->pulsing) pulse_release(&r->env->pulse);
     r->pulsing = false;
@@ -209,38 +212,58 @@ static void close_run(run *r) {
     r->env->watch.closed(r->env->watch.ctx, r);
 }
 
+/* The terminal event of a run whose end can't be stored. Without memory it is the one that was set aside. */
+static void end_unsaved(run *r, uar_status status, uar_str text) {
+    if (r->ended) return;
+    uar_event_run_failed failed = { .code = uar_str_of(uar_status_name(status)),
+                                    .message = text,
+                                    .usage = r->machine.spent };
+    uar_event *last = status != UAR_E_NOMEM ? event_new(r->origin, UAR_EVENT_RUN_FAILED, &failed) : NULL;
+    if (last == NULL) {
+        last = r->spare;
+        r->spare = NULL;
+    }
+    say_ended(r, status, UAR_RUN_FAILED, text);
+    (void)channel_publish(r->channel, last);
+    r->env->watch.told(r->env->watch.ctx, r);
+}
+
 /* Memory ran out: end with what was set aside for this. The records stay as they are and are found interrupted. */
 static void break_run(run *r) {
     if (r->broken || r->closed) return;
     r->broken = true;
     run_stop_model(r);
     run_abandon_calls(r);
-    if (!r->ended) {
-        uar_event *last = r->spare;
-        r->spare = NULL;
-        (void)channel_publish(r->channel, last);
-        error_set(&r->outcome.error, UAR_E_NOMEM, "out of memory");
-        say_ended(r, UAR_E_NOMEM, UAR_RUN_FAILED);
-    }
+    end_unsaved(r, UAR_E_NOMEM, STR("out of memory"));
     close_run(r);
 }
 
 /* The runtime goes and can wait no longer: let go of everything. */
-static void open_abort(run *r, letter *l) {
-    alloc_free(&r->env->alloc, l);
+static void let_go(run *r, bool says_so) {
     if (r->closed) return;
     r->broken = true;
     run_stop_model(r);
     run_abandon_calls(r);
+    if (says_so) end_unsaved(r, UAR_E_ABANDONED, STR("the runtime was closed before the run could be stopped"));
     close_run(r);
 }
 
-uar_status run_abort(run *r) {
-    letter *l = ALLOC_NEW(&r->env->alloc, letter);
-    if (l == NULL) return UAR_E_NOMEM;
-    l->open = open_abort;
-    run_post(run_ref(r), l);
-    return UAR_OK;
+static void open_drop(run *r, letter *l) {
+    (void)l;
+    let_go(r, false);
+}
+
+static void open_abort(run *r, letter *l) {
+    (void)l;
+    let_go(r, true);
+}
+
+void run_abort(run *r, bool says_so) {
+    mutex_lock(&r->lock);
+    bool first = r->last.open == NULL;
+    if (first) r->last.open = says_so ? open_abort : open_drop;
+    mutex_unlock(&r->lock);
+    if (first) run_post(run_ref(r), &r->last);
 }
 
 /* ---- effects ---- */
@@ -264,12 +287,6 @@ static void add_pending(run *r, const uar_event_tool_call_approval_required *ask
     mutex_unlock(&r->lock);
 }
 
-static void set_outcome_error(run *r, const effect *e) {
-    if (e->event != UAR_EVENT_RUN_FAILED) return;
-    uar_str text = e->payload.run_failed.message;
-    error_set(&r->outcome.error, r->machine.end_status, "%.*s", (int)(text.len < 240 ? text.len : 240), text.ptr);
-}
-
 static void report_repair(run *r) {
     uar_event_error repaired = { .code = STR("UAR_E_UTF8"),
                                  .message = STR("the input held U+0000; it was replaced by U+FFFD") };
@@ -279,20 +296,25 @@ static void report_repair(run *r) {
 
 static void publish(run *r, const effect *e) {
     bool terminal = uar_event_is_terminal(e->event);
+    /* Whoever hears the question may answer at once. */
+    if (e->event == UAR_EVENT_TOOL_CALL_APPROVAL_REQUIRED) add_pending(r, &e->payload.tool_call_approval_required);
     uar_event *event = event_new(r->origin, e->event, &e->payload);
     if (event == NULL && terminal && e->event == UAR_EVENT_RUN_FAILED) {
         event = r->spare;
         r->spare = NULL;
     }
+    if (event != NULL && terminal) {
+        bool failed = e->event == UAR_EVENT_RUN_FAILED;
+        say_ended(r, r->machine.end_status, r->machine.end_state,
+                  failed ? e->payload.run_failed.message : uar_str_of(NULL));
+    }
     if (event == NULL || channel_publish(r->channel, event) == UAR_E_NOMEM) {
+        assert(event == NULL || !terminal); /* a slot was kept for the terminal event */
         r->break_wanted = true;
         return;
     }
     if (e->event == UAR_EVENT_RUN_START && r->spec.input_repaired) report_repair(r);
-    if (e->event == UAR_EVENT_TOOL_CALL_APPROVAL_REQUIRED) add_pending(r, &e->payload.tool_call_approval_required);
-    if (!terminal) return;
-    set_outcome_error(r, e);
-    say_ended(r, r->machine.end_status, r->machine.end_state);
+    if (terminal) r->env->watch.told(r->env->watch.ctx, r);
 }
 
 static void wait_over(run *r, run_timer *t) {
@@ -371,14 +393,14 @@ void run_feed(run *r, const outcome *o) {
 
 static void work(void *arg);
 
-static void post_task(run *r) {
+void run_wake(run *r) {
     run_ref(r); /* the task's */
     r->task.fn = work;
     r->task.arg = r;
     r->env->executor.post(r->env->executor.ctx, &r->task, false);
 }
 
-void run_post(run *r, letter *l) {
+bool run_put(run *r, letter *l) {
     l->next = NULL;
     mutex_lock(&r->lock);
     if (r->tail != NULL)
@@ -389,7 +411,11 @@ void run_post(run *r, letter *l) {
     bool idle = !r->posted;
     r->posted = true;
     mutex_unlock(&r->lock);
-    if (idle) post_task(r);
+    return idle;
+}
+
+void run_post(run *r, letter *l) {
+    if (run_put(r, l)) run_wake(r);
 }
 
 static letter *take_letter(run *r) {
@@ -417,7 +443,7 @@ static void work(void *arg) {
         if (r->closed) run_sweep_calls(r); /* a timer's letter may have been the last that needed a call */
         run_unref(r);                      /* the letter's */
     }
-    post_task(r);
+    run_wake(r);
     run_unref(r);
 }
 
@@ -427,8 +453,8 @@ static void open_begin(run *r, letter *l) {
 }
 
 void run_begin(run *r) {
-    r->save_letter.open = open_begin; /* free until the first save */
-    run_post(run_ref(r), &r->save_letter);
+    r->first.open = open_begin;
+    run_post(run_ref(r), &r->first);
 }
 
 /* ---- from other threads ---- */

@@ -5,7 +5,7 @@
  * a run but its inbox and its table of decisions needs a lock. Each queued letter, each armed timer, each open call holds
  * one reference.
  *
- * Lock order: run.lock is a leaf; stream.lock > run.lock.
+ * Lock order: run.lock is a leaf; stream.lock > run.lock. No lock is held while the executor is called.
  */
 #ifndef UAR_LIB_RUN_RUN_H
 #define UAR_LIB_RUN_RUN_H
@@ -36,6 +36,9 @@ void outcome_letter_init(outcome_letter *l, void (*release)(void *arg), void *ar
 
 /* Put a letter in; takes over one reference to the run. Any thread. */
 void run_post(run *r, letter *l);
+/* The same in two steps, for who holds a lock: after run_put answers true, run_wake must be called without it. */
+bool run_put(run *r, letter *l);
+void run_wake(run *r);
 /* Post an outcome; on failure the run breaks in an orderly way. In the actor. */
 void run_post_outcome(run *r, const outcome *o);
 
@@ -99,15 +102,16 @@ struct run {
     run_env *env; /* a reference */
     atomic_uint refs;
     uar_run_id id;
-    run_spec spec; /* texts in mem */
+    run_spec spec; /* texts in mem and in origin */
     arena mem;     /* what lives as long as the run */
     machine machine;
     channel *channel;
     event_origin *origin;
     uar_event *spare; /* RunFailed for want of memory, made when there was some */
-    uar_outcome outcome;
 
     /* inbox */
+    letter first; /* lets the run go */
+    letter last;  /* ends it without waiting for anybody */
     mutex lock;
     letter *head, *tail;
     bool posted;
@@ -118,7 +122,8 @@ struct run {
     bool break_wanted; /* memory ran out while an effect was carried out */
 
     /* what admission found */
-    admission admission;
+    admission *admission; /* NULL before and after */
+    uar_str claim_key;    /* names the session among those that this process writes */
     uar_str session_key;
     uar_session session_now; /* as stored, kept up to date with each save */
     uint64_t lease_revision, run_revision, checkpoint_revision;
@@ -127,11 +132,6 @@ struct run {
     int64_t started_ms;
     uar_message *history; /* in mem: the session's messages, oldest first */
     size_t history_count, history_cap;
-
-    /* saving */
-    store_op save_op;
-    letter save_letter;
-    struct saving *saving; /* in save_op.mem */
 
     /* model and tools */
     uar_stream *stream;
@@ -155,8 +155,8 @@ void run_unref(run *r);
 /* From any thread. */
 uar_status run_cancel(run *r, uar_cancel_mode mode, uar_str reason);
 uar_status run_park(run *r, uar_str reason);
-/* End without waiting for anybody; no terminal event. */
-uar_status run_abort(run *r);
+/* End without waiting for anybody, in need of no memory; `says_so`: by RunFailed, else without a terminal event. Once. */
+void run_abort(run *r, bool says_so);
 uar_status run_decide(run *r, uar_str call, bool approved, uar_str arguments, uar_str reason, uar_error *err);
 
 /* ---- between the files of this folder, all in the actor ---- */
@@ -168,6 +168,7 @@ uar_status run_remember_message(run *r, const uar_message *m); /* deep copy to h
 
 void run_admit(run *r);
 void run_admit_abandon(run *r);
+void run_admit_forget(run *r); /* free what admission needed; nothing of it may be open */
 void run_save(run *r, save_kind kind);
 void run_call_model(run *r, uint64_t attempt);
 void run_stop_model(run *r);

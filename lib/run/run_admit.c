@@ -27,11 +27,12 @@ static void refuse(run *r, uar_status status, uar_str message) {
 }
 
 static void refuse_op(run *r) {
-    store_op *op = &r->admission.op;
+    store_op *op = &r->admission->op;
     refuse(r, op->status, uar_str_of(op->error.message));
 }
 
 static void admit(run *r) {
+    run_admit_forget(r); /* what was read is decoded into the run's own memory */
     outcome o = { .kind = OUTCOME_ADMITTED, .status = UAR_OK, .max_steps = r->spec.max_steps };
     o.number = r->session_now.last_number;
     o.model = uar_str_of(r->model->name);
@@ -45,18 +46,18 @@ static void admit(run *r) {
 
 static void op_done(store_op *op) {
     run *r = op->arg;
-    run_post(r, &r->admission.letter); /* the call's reference goes with the letter */
+    run_post(r, &r->admission->letter); /* the call's reference goes with the letter */
 }
 
 static void submit(run *r) {
-    store_op *op = &r->admission.op;
+    store_op *op = &r->admission->op;
     op->done = op_done;
     op->arg = run_ref(r);
     store_submit(r->env->store, op);
 }
 
 static void submit_get(run *r, uint32_t kind, uar_str owner, uar_str id) {
-    store_op *op = &r->admission.op;
+    store_op *op = &r->admission->op;
     arena_dispose(&op->mem);
     op->call = STORE_GET;
     op->kind = kind;
@@ -69,7 +70,7 @@ static void submit_get(run *r, uint32_t kind, uar_str owner, uar_str id) {
 }
 
 static void submit_messages(run *r) {
-    store_op *op = &r->admission.op;
+    store_op *op = &r->admission->op;
     arena_dispose(&op->mem);
     memset(&op->query, 0, sizeof op->query);
     op->call = STORE_LIST;
@@ -107,13 +108,13 @@ static uar_str instance_key(char out[64], uar_uuid instance) {
 
 static void ask(run *r, admit_stage stage) {
     char key[64];
-    r->admission.stage = stage;
+    r->admission->stage = stage;
     switch (stage) {
     case ADMIT_PULSE: break;
     case ADMIT_SESSION: submit_get(r, UAR_RECORD_SESSION, r->spec.owner, r->session_key); break;
     case ADMIT_LEASE: submit_get(r, UAR_RECORD_LEASE, r->spec.owner, r->session_key); break;
     case ADMIT_WATCH:
-        submit_get(r, UAR_RECORD_LEASE, STR(UAR_SYSTEM_OWNER), instance_key(key, r->admission.holder));
+        submit_get(r, UAR_RECORD_LEASE, STR(UAR_SYSTEM_OWNER), instance_key(key, r->admission->holder));
         break;
     case ADMIT_AGENT: submit_get(r, UAR_RECORD_AGENT, r->spec.owner, r->spec.agent); break;
     case ADMIT_MESSAGES: submit_messages(r); break;
@@ -121,7 +122,7 @@ static void ask(run *r, admit_stage stage) {
 }
 
 static void got_session(run *r) {
-    store_op *op = &r->admission.op;
+    store_op *op = &r->admission->op;
     if (op->status == UAR_E_NOT_FOUND) {
         r->session_now = (uar_session){ .owner = r->spec.owner, .user = r->spec.user, .session = r->spec.session };
     } else if (op->status != UAR_OK) {
@@ -139,7 +140,7 @@ static void got_session(run *r) {
 }
 
 static void got_lease(run *r) {
-    store_op *op = &r->admission.op;
+    store_op *op = &r->admission->op;
     lease held = { .held = false };
     if (op->status == UAR_OK) {
         uar_error err = UAR_ERROR_INIT;
@@ -159,8 +160,8 @@ static void got_lease(run *r) {
         ask(r, ADMIT_AGENT);
         return;
     }
-    r->admission.holder = held.instance;
-    r->admission.watching_since = clock_mono(&r->env->clock);
+    r->admission->holder = held.instance;
+    r->admission->watching_since = clock_mono(&r->env->clock);
     ask(r, ADMIT_WATCH);
 }
 
@@ -173,7 +174,7 @@ static void look_again(run *r, run_timer *t) {
 }
 
 static void got_beat(run *r) {
-    admission *a = &r->admission;
+    admission *a = r->admission;
     if (a->op.status == UAR_E_NOT_FOUND) {
         ask(r, ADMIT_AGENT);
         return;
@@ -209,8 +210,18 @@ static void take_agent(run *r, const uar_agent *agent) {
         r->spec.max_steps = agent->max_steps;
 }
 
+/* Room at once for what the session holds and a short turn: a list that grows leaves its older selves in the arena. */
+static bool reserve_history(run *r) {
+    const size_t turn = 4;
+    uint64_t last = r->session_now.last_number;
+    size_t cap = (last < HISTORY_MAX ? (size_t)last : HISTORY_MAX) + turn;
+    r->history = arena_zeroed(&r->mem, cap, sizeof *r->history);
+    if (r->history != NULL) r->history_cap = cap;
+    return r->history != NULL;
+}
+
 static void got_agent(run *r) {
-    store_op *op = &r->admission.op;
+    store_op *op = &r->admission->op;
     uar_agent agent;
     memset(&agent, 0, sizeof agent);
     if (op->status == UAR_OK) {
@@ -226,10 +237,12 @@ static void got_agent(run *r) {
     }
     if (!choose_model(r, &agent)) return;
     take_agent(r, &agent);
-    if (r->session_now.last_number > 0)
+    if (r->session_now.last_number == 0)
+        admit(r);
+    else if (reserve_history(r))
         ask(r, ADMIT_MESSAGES);
     else
-        admit(r);
+        r->break_wanted = true;
 }
 
 uar_status run_remember_message(run *r, const uar_message *m) {
@@ -241,7 +254,7 @@ uar_status run_remember_message(run *r, const uar_message *m) {
 }
 
 static void got_messages(run *r) {
-    store_op *op = &r->admission.op;
+    store_op *op = &r->admission->op;
     if (op->status != UAR_OK) {
         refuse_op(r);
         return;
@@ -263,8 +276,8 @@ static void got_messages(run *r) {
 }
 
 static void got_pulse(run *r) {
-    if (r->admission.waiter.status != UAR_OK)
-        refuse(r, r->admission.waiter.status, uar_str_of(uar_status_text(r->admission.waiter.status)));
+    if (r->admission->waiter.status != UAR_OK)
+        refuse(r, r->admission->waiter.status, uar_str_of(uar_status_text(r->admission->waiter.status)));
     else
         ask(r, ADMIT_SESSION);
 }
@@ -276,7 +289,7 @@ static void open_answer(run *r, letter *l) {
         refuse(r, UAR_E_CANCELLED, STR("cancelled"));
         return;
     }
-    switch (r->admission.stage) {
+    switch (r->admission->stage) {
     case ADMIT_PULSE: got_pulse(r); break;
     case ADMIT_SESSION: got_session(r); break;
     case ADMIT_LEASE: got_lease(r); break;
@@ -288,11 +301,18 @@ static void open_answer(run *r, letter *l) {
 }
 
 void run_admit(run *r) {
-    admission *a = &r->admission;
+    assert(r->admission == NULL);
+    admission *a = ALLOC_NEW(&r->env->alloc, admission);
+    if (a == NULL) {
+        r->break_wanted = true;
+        return;
+    }
+    r->admission = a;
+    arena_init(&a->op.mem, &r->env->alloc);
     a->letter.open = open_answer;
     a->waiter.ready = pulse_ready;
     run_timer_init(&a->timer, r, look_again);
-    uar_status status = env_claim(r->env, r->spec.owner, r->spec.user, r->spec.session);
+    uar_status status = env_claim(r->env, r->claim_key);
     r->claimed = status == UAR_OK;
     if (status != UAR_OK) {
         outcome o = { .kind = OUTCOME_ADMITTED, .status = status, .model = r->spec.model };
@@ -307,5 +327,13 @@ void run_admit(run *r) {
 }
 
 void run_admit_abandon(run *r) {
-    if (r->admission.timer.r != NULL) run_timer_stop(&r->admission.timer);
+    if (r->admission != NULL) run_timer_stop(&r->admission->timer);
+}
+
+void run_admit_forget(run *r) {
+    if (r->admission == NULL) return;
+    assert(!r->admission->timer.armed);
+    arena_dispose(&r->admission->op.mem);
+    alloc_free(&r->env->alloc, r->admission);
+    r->admission = NULL;
 }

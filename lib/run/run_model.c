@@ -19,10 +19,11 @@ struct uar_stream {
     atomic_uint refs;  /* memory */
     atomic_uint holds; /* the host's */
     mutex lock;
-    run *r;               /* under lock; NULL: ended */
-    outcome_letter spare; /* for an end that must not need memory */
+    run *r; /* under lock; NULL: ended */
     const model_entry *model;
-    bool told; /* the actor's: cancel was called */
+    letter last;         /* for an end that must not need memory */
+    const outcome *said; /* by `last`; static */
+    bool told;           /* the actor's: cancel was called */
 };
 
 static void stream_release(uar_stream *s) {
@@ -34,8 +35,10 @@ static void stream_release(uar_stream *s) {
     live_add(-1);
 }
 
-static void release_spare(void *arg) {
-    stream_release(arg);
+static void open_last(run *r, letter *l) {
+    uar_stream *s = (uar_stream *)(void *)((char *)l - offsetof(uar_stream, last));
+    run_feed(r, s->said);
+    stream_release(s);
 }
 
 static uar_stream *stream_new(run *r) {
@@ -51,18 +54,23 @@ static uar_stream *stream_new(run *r) {
     atomic_init(&s->holds, 0);
     s->r = run_ref(r);
     s->model = r->model;
-    outcome_letter_init(&s->spare, release_spare, s);
+    s->last.open = open_last;
     live_add(1);
     return s;
 }
 
-/* Under the lock: end the call by the spare letter. */
-static void end_by_spare(uar_stream *s, const outcome *o) {
+/* Under the lock: put a letter in; the run, if it must be woken when the lock is gone. */
+static run *put(run *r, letter *l) {
+    return run_put(r, l) ? r : NULL;
+}
+
+/* Under the lock: end the call by the letter that is part of it. `o` is static. As put. */
+static run *end_by_last(uar_stream *s, const outcome *o) {
     run *r = s->r;
     s->r = NULL;
-    s->spare.out = *o;
+    s->said = o;
     atomic_fetch_add(&s->refs, 1); /* the letter's */
-    run_post(r, &s->spare.head);
+    return put(r, &s->last);
 }
 
 static uar_status push(uar_stream *s, const outcome *o, bool ends) {
@@ -72,20 +80,22 @@ static uar_status push(uar_stream *s, const outcome *o, bool ends) {
     if (s == NULL) return UAR_E_INVALID;
     mutex_lock(&s->lock);
     uar_status status = UAR_OK;
+    run *sleeper = NULL;
     if (s->r == NULL) {
         status = UAR_E_STALE;
     } else {
         outcome_letter *l = outcome_letter_new(&s->alloc, o);
         if (l == NULL) {
-            end_by_spare(s, &no_memory);
+            sleeper = end_by_last(s, &no_memory);
             status = UAR_E_NOMEM;
         } else {
             run *r = ends ? s->r : run_ref(s->r);
             if (ends) s->r = NULL;
-            run_post(r, &l->head);
+            sleeper = put(r, &l->head);
         }
     }
     mutex_unlock(&s->lock);
+    if (sleeper != NULL) run_wake(sleeper);
     return status;
 }
 
@@ -93,8 +103,9 @@ static uar_status push(uar_stream *s, const outcome *o, bool ends) {
 static bool detach(uar_stream *s, const outcome *last) {
     mutex_lock(&s->lock);
     bool open = s->r != NULL;
-    if (open) end_by_spare(s, last);
+    run *sleeper = open ? end_by_last(s, last) : NULL;
     mutex_unlock(&s->lock);
+    if (sleeper != NULL) run_wake(sleeper);
     return open;
 }
 

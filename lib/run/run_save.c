@@ -16,16 +16,18 @@
 /* Lease, session, run, open-run index, checkpoint, the message. */
 #define FIXED_WRITES 6
 
-/* One commit under construction. */
+/* One commit, from its making to its answer. On the heap, so that a run that waits holds nothing of what it wrote. */
 typedef struct saving {
+    letter letter; /* brings the answer */
+    store_op op;
     run *r;
     save_kind kind;
-    arena *mem;
+    arena *mem; /* the op's */
     uar_write *writes;
     size_t count;
     uar_session session; /* as it will be */
     uar_write *session_write;
-    uar_message *messages; /* that it adds, in mem of the run */
+    uar_message *messages; /* that it adds; their parts and texts in mem of the run */
     size_t message_count;
     uar_status status;
 } saving;
@@ -129,7 +131,7 @@ static void write_run(saving *s) {
 
 /* A message of this commit. Its texts are copied to the run's memory: the history keeps it. */
 static uar_message *add_message(saving *s, uar_role role, uar_uuid id, uint64_t number, size_t parts) {
-    uar_part *list = arena_zeroed(&s->r->mem, parts + 1, sizeof *list);
+    uar_part *list = arena_zeroed(&s->r->mem, parts, sizeof *list);
     if (list == NULL) {
         note(s, UAR_E_NOMEM);
         return NULL;
@@ -280,8 +282,7 @@ static void remember(run *r, const uar_message *m) {
     }
 }
 
-static void take_over(run *r) {
-    saving *s = r->saving;
+static void take_over(run *r, saving *s) {
     r->session_now = s->session;
     r->session_now.created_ms = s->session_write->record.created_ms;
     r->session_now.revision++;
@@ -292,32 +293,40 @@ static void take_over(run *r) {
         remember(r, &s->messages[i]);
 }
 
+static void saving_free(saving *s) {
+    arena_dispose(s->mem);
+    alloc_free(&s->r->env->alloc, s);
+}
+
 static void open_saved(run *r, letter *l) {
-    (void)l;
-    store_op *op = &r->save_op;
-    uar_status status = op->status;
-    if (status == UAR_OK) take_over(r);
-    outcome o = saved(r, status, status != UAR_OK ? uar_str_of(op->error.message) : uar_str_of(NULL));
+    saving *s = (saving *)l;
+    uar_status status = s->op.status;
+    if (status == UAR_OK) take_over(r, s);
+    arena_dispose(s->mem);
+    outcome o = saved(r, status, status != UAR_OK ? uar_str_of(s->op.error.message) : uar_str_of(NULL));
     run_feed(r, &o);
+    saving_free(s);
 }
 
 static void op_done(store_op *op) {
-    run *r = op->arg;
-    run_post(r, &r->save_letter); /* the call's reference goes with the letter */
+    saving *s = op->arg;
+    run_post(s->r, &s->letter); /* the call's reference goes with the letter */
 }
 
 static saving *saving_new(run *r, save_kind kind) {
-    arena *mem = &r->save_op.mem;
-    arena_dispose(mem);
     size_t calls = r->machine.draft.call_count;
-    saving *s = arena_zeroed(mem, 1, sizeof *s);
+    saving *s = ALLOC_NEW(&r->env->alloc, saving);
     if (s == NULL) return NULL;
+    s->letter.open = open_saved;
+    arena_init(&s->op.mem, &r->env->alloc);
     s->r = r;
     s->kind = kind;
-    s->mem = mem;
-    s->writes = arena_zeroed(mem, FIXED_WRITES + calls, sizeof *s->writes);
-    s->messages = arena_zeroed(&r->mem, calls + 1, sizeof *s->messages);
-    return s->writes != NULL && s->messages != NULL ? s : NULL;
+    s->mem = &s->op.mem;
+    s->writes = arena_zeroed(s->mem, FIXED_WRITES + calls, sizeof *s->writes);
+    s->messages = arena_zeroed(s->mem, calls + 1, sizeof *s->messages);
+    if (s->writes != NULL && s->messages != NULL) return s;
+    saving_free(s);
+    return NULL;
 }
 
 void run_save(run *r, save_kind kind) {
@@ -336,15 +345,14 @@ void run_save(run *r, save_kind kind) {
     if (s->status != UAR_OK) {
         outcome o = saved(r, s->status, uar_str_of(uar_status_text(s->status)));
         run_post_outcome(r, &o);
+        saving_free(s);
         return;
     }
-    r->saving = s;
-    store_op *op = &r->save_op;
-    op->call = STORE_COMMIT;
-    op->writes = s->writes;
-    op->write_count = s->count;
-    op->done = op_done;
-    op->arg = run_ref(r);
-    r->save_letter.open = open_saved;
-    store_submit(r->env->store, op);
+    run_ref(r); /* the call's */
+    s->op.call = STORE_COMMIT;
+    s->op.writes = s->writes;
+    s->op.write_count = s->count;
+    s->op.done = op_done;
+    s->op.arg = s;
+    store_submit(r->env->store, &s->op);
 }

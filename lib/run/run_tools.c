@@ -1,14 +1,16 @@
 /*
  * Owns: run_call, one tool call that is running.
  *
- * Invariants: a call has one outcome, by its completion or by the run's detaching it; its texts live as long as it does; it
- * is freed when nothing refers to it any more: not the run's list, not its task, not its completion, not its letter.
+ * Invariants: a call has one outcome, by its completion or by the run's detaching it; a call that was given up before its
+ * tool was called never calls it; its texts live as long as it does; it is freed when nothing refers to it any more: not the
+ * run's list, not its task, not its completion, not its letter.
  */
 #include <assert.h>
 
 #include "base/completion.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "run/run.h"
 
 /* How long a cancelled tool may take to be seen stopped. */
@@ -23,8 +25,9 @@ struct run_call {
     uar_tool_call call; /* texts in mem */
     arena mem;
     uar_completion *done;
-    run_timer timer; /* the actor's: deadline, then grace */
-    bool stopping;   /* the actor's */
+    run_timer timer;   /* the actor's: deadline, then grace */
+    bool stopping;     /* the actor's */
+    atomic_bool begun; /* who sets it decides: the tool runs, or never will */
     uar_task task;
     outcome_letter spare;
 };
@@ -82,6 +85,29 @@ void run_plan(run *r, uint64_t number) {
 
 /* ---- the outcome ---- */
 
+/* What a host wrote may hold anything. */
+static void append_clean(buffer *out, uar_str text) {
+    utf8_lane lane;
+    utf8_lane_init(&lane);
+    utf8_lane_push(&lane, text, out);
+    utf8_lane_end(&lane, out);
+}
+
+/* A text result as JSON. */
+static void append_text_result(buffer *out, uar_str value, outcome *o) {
+    if (memchr(value.ptr, 0, value.len) == NULL) {
+        json_append_string(out, value);
+        return;
+    }
+    buffer clean;
+    buffer_init(&clean, out->alloc, DRAFT_TEXT_MAX);
+    append_clean(&clean, value);
+    json_append_string(out, buffer_str(&clean));
+    if (clean.status != UAR_OK) out->status = clean.status;
+    buffer_dispose(&clean);
+    o->message = STR("the tool's result held U+0000; it was replaced by U+FFFD");
+}
+
 static outcome_letter *letter_of(run_call *c, const completion_result *result) {
     buffer text;
     buffer_init(&text, &c->r->env->alloc, DRAFT_TEXT_MAX);
@@ -92,9 +118,10 @@ static outcome_letter *letter_of(run_call *c, const completion_result *result) {
         buffer_append_text(&text, "The tool ");
         buffer_append_text(&text, c->tool->name);
         buffer_append_text(&text, " failed: ");
-        buffer_append_text(&text, result->message != NULL ? result->message : uar_status_text(result->status));
+        const char *why = result->message != NULL ? result->message : uar_status_text(result->status);
+        append_clean(&text, uar_str_of(why));
     } else if (result->is_text) {
-        json_append_string(&text, result->value);
+        append_text_result(&text, result->value, &o);
     } else {
         buffer_append_str(&text, result->value);
     }
@@ -133,7 +160,7 @@ static void abandon(run_call *c, uar_status status, uar_str message) {
 static void invoke(void *arg) {
     run_call *c = arg;
     run_env *env = c->r->env;
-    if (uar_completion_is_open(c->done)) {
+    if (!atomic_exchange(&c->begun, true)) {
         callout_frame frame;
         completion_lend(c->done);
         callout_enter(&env->calls, &frame, CALLOUT_TOOL);
@@ -153,6 +180,11 @@ static void tell_cancel(run_call *c) {
     callout_leave(&c->r->env->calls, &frame);
 }
 
+/* True if the tool has not been called and now never will be. */
+static bool prevent(run_call *c) {
+    return !atomic_exchange(&c->begun, true);
+}
+
 static run_call *call_of_timer(run_timer *t) {
     return (run_call *)(void *)((char *)t - offsetof(run_call, timer));
 }
@@ -165,7 +197,7 @@ static void time_over(run *r, run_timer *t) {
         return;
     }
     if (!uar_completion_is_open(c->done)) return;
-    tell_cancel(c);
+    if (!prevent(c)) tell_cancel(c);
     abandon(c, UAR_E_TIMEOUT, STR("The tool did not answer before its deadline; its effect is unknown."));
 }
 
@@ -202,6 +234,7 @@ static run_call *call_new(run *r, uint64_t number) {
         return NULL;
     }
     c->r = run_ref(r);
+    atomic_init(&c->begun, false);
     atomic_init(&c->refs, 3); /* the run's list, the task, the completion */
     run_timer_init(&c->timer, r, time_over);
     outcome_letter_init(&c->spare, release_spare, c);
@@ -234,6 +267,10 @@ void run_stop_tool(run *r, uint64_t number) {
     if (c == NULL) return; /* its outcome is on its way */
     c->stopping = true;
     run_timer_stop(&c->timer);
+    if (prevent(c)) {
+        abandon(c, UAR_E_CANCELLED, STR("The call was cancelled before it ran."));
+        return;
+    }
     if (c->tool->door.cancel == NULL) {
         abandon(c, UAR_E_CANCELLED, STR("The call was cancelled; its effect is unknown."));
         return;
@@ -263,7 +300,7 @@ void run_sweep_calls(run *r) {
 void run_abandon_calls(run *r) {
     for (run_call *c = r->calls; c != NULL; c = c->next) {
         if (!uar_completion_is_open(c->done)) continue;
-        tell_cancel(c);
+        if (!prevent(c)) tell_cancel(c);
         abandon(c, UAR_E_CANCELLED, STR("The run ended."));
     }
 }

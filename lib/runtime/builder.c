@@ -294,11 +294,23 @@ static uar_status build_services(uar_runtime *rt) {
     return uuid_make(&env->instance, &env->clock, &env->random);
 }
 
+static void keep_env(void *env) {
+    env_ref(env);
+}
+
+static void let_env_go(void *env) {
+    env_unref(env);
+}
+
 static uar_status build_store(uar_runtime *rt, uar_builder *b, uar_error *err) {
     run_env *env = &rt->env;
-    store_options options = {
-        .alloc = &env->alloc, .clock = &env->clock, .executor = &env->executor, .callouts = &env->calls
-    };
+    store_options options = { .alloc = &env->alloc,
+                              .clock = &env->clock,
+                              .executor = &env->executor,
+                              .callouts = &env->calls,
+                              .host = env,
+                              .host_ref = keep_env,
+                              .host_unref = let_env_go };
     b->has_layer = false;
     uar_status status = store_open(&env->store, &b->layer, &options, err);
     if (status != UAR_OK) return status;

@@ -2,6 +2,7 @@
 #include "runtime/manager.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 
 uar_status manager_init(manager *m, const uar_allocator *alloc) {
     memset(m, 0, sizeof *m);
@@ -41,12 +42,18 @@ static void list_remove(run_list *list, run_entry *e) {
     list->count--;
 }
 
+static void entry_free(manager *m, run_entry *e) {
+    if (e == NULL) return;
+    alloc_free(m->alloc, e->failure);
+    alloc_free(m->alloc, e);
+}
+
 static void free_list(manager *m, run_list *list) {
     while (list->first != NULL) {
         run_entry *e = list->first;
         list_remove(list, e);
         run_unref(e->r);
-        alloc_free(m->alloc, e);
+        entry_free(m, e);
     }
 }
 
@@ -91,7 +98,11 @@ static uar_status outcome_of(manager *m, uar_run_id id, uar_outcome *out) {
     run_entry *e = entry_of(m, id);
     if (e == NULL) return UAR_E_NOT_FOUND;
     if (!e->ended) return UAR_E_TIMEOUT;
-    *out = e->outcome;
+    *out = (uar_outcome){ .status = e->status, .state = e->state, .message = e->message, .usage = e->usage };
+    if (e->failure != NULL)
+        error_set(&out->error, e->status, "%s", e->failure);
+    else if (e->state == UAR_RUN_FAILED)
+        error_plain(&out->error, e->status);
     return UAR_OK;
 }
 
@@ -111,11 +122,17 @@ static bool wait_until(manager *m, uint64_t end) {
     return true;
 }
 
+/* Under the lock. */
+static uar_status told_outcome_of(manager *m, uar_run_id id, uar_outcome *out) {
+    run_entry *e = entry_of(m, id);
+    return e != NULL && !e->told ? UAR_E_TIMEOUT : outcome_of(m, id, out);
+}
+
 uar_status manager_wait_outcome(manager *m, uar_run_id id, uar_outcome *out, uint64_t end) {
     mutex_lock(&m->lock);
-    uar_status status = outcome_of(m, id, out);
+    uar_status status = told_outcome_of(m, id, out);
     while (status == UAR_E_TIMEOUT && wait_until(m, end))
-        status = outcome_of(m, id, out);
+        status = told_outcome_of(m, id, out);
     mutex_unlock(&m->lock);
     return status;
 }
@@ -140,9 +157,22 @@ void manager_run_ended(void *ctx, run *r, const uar_outcome *result) {
     mutex_lock(&m->lock);
     run_entry *e = entry_of(m, r->id);
     if (e != NULL) {
-        e->outcome = *result;
+        e->status = result->status;
+        e->state = result->state;
+        e->message = result->message;
+        e->usage = result->usage;
+        if (result->error.code != UAR_OK && e->failure == NULL)
+            e->failure = alloc_text(m->alloc, uar_str_of(result->error.message));
         e->ended = true;
     }
+    mutex_unlock(&m->lock);
+}
+
+void manager_run_told(void *ctx, run *r) {
+    manager *m = ctx;
+    mutex_lock(&m->lock);
+    run_entry *e = entry_of(m, r->id);
+    if (e != NULL) e->told = true;
     condition_broadcast(&m->changed);
     mutex_unlock(&m->lock);
 }
@@ -164,14 +194,14 @@ void manager_run_closed(void *ctx, run *r) {
     if (e != NULL && !e->closed) {
         held = e->r;
         e->r = NULL;
-        e->ended = e->closed = true;
+        e->ended = e->told = e->closed = true;
         list_remove(&m->open, e);
         list_append(&m->closed, e);
     }
     run_entry *old = take_oldest(m);
     condition_broadcast(&m->changed);
     mutex_unlock(&m->lock);
-    alloc_free(m->alloc, old);
+    entry_free(m, old);
     run_unref(held);
 }
 

@@ -16,9 +16,14 @@ typedef struct run_entry {
     struct run_entry *next, *prev; /* in the list of open or of closed ones */
     run *r;                        /* a reference; NULL once closed */
     uar_run_id id;
-    bool ended, closed;
-    uint64_t pass; /* the last walk that met it */
-    uar_outcome outcome;
+    bool ended, told, closed; /* its outcome is known; its event is out; nothing more comes */
+    uint64_t pass;            /* the last walk that met it */
+    /* once ended: its outcome, spread out because thousands may be open */
+    uar_status status;
+    uar_run_state state;
+    uar_uuid message;
+    uar_usage usage;
+    char *failure; /* NULL: none, or memory was short for it */
 } run_entry;
 
 typedef struct run_list {
@@ -42,12 +47,13 @@ void manager_dispose(manager *m);
 uar_status manager_add(manager *m, run *r);
 /* A reference to an open run. UAR_E_NOT_FOUND, UAR_E_STALE if it has closed. */
 uar_status manager_find(manager *m, uar_run_id id, run **out);
-/* UAR_E_NOT_FOUND, UAR_E_TIMEOUT while it is open. */
+/* UAR_E_NOT_FOUND, UAR_E_TIMEOUT while it is open. Known already to who hears the terminal event. */
 uar_status manager_outcome(manager *m, uar_run_id id, uar_outcome *out);
 /* The watch of runs. */
 void manager_run_ended(void *ctx, run *r, const uar_outcome *result);
+void manager_run_told(void *ctx, run *r);
 void manager_run_closed(void *ctx, run *r);
-/* Wait for one run's outcome, at most until `end` (monotonic ms of the platform; UINT64_MAX: for ever). */
+/* Wait for one run's outcome and for its terminal event to be out, at most until `end` (monotonic ms of the platform; UINT64_MAX: for ever). */
 uar_status manager_wait_outcome(manager *m, uar_run_id id, uar_outcome *out, uint64_t end);
 /* No new runs; calls `fn` with each open one, with no lock held. */
 void manager_shut(manager *m, void (*fn)(run *r));

@@ -38,6 +38,8 @@ static uar_status check_input(const uar_run_request *request, uar_str *input, ua
         return error_set(err, UAR_E_TOO_LARGE, "the input has %zu bytes; the limit is %zu", input->len, INPUT_MAX);
     size_t fault = utf8_fault(*input);
     if (fault != input->len) return error_set(err, UAR_E_UTF8, "the input is not valid UTF-8 at byte %zu", fault);
+    if (!utf8_is_valid(uar_str_of(request->model)))
+        return error_set(err, UAR_E_UTF8, "the name of the model is not valid UTF-8");
     if (request->instructions != NULL && !utf8_is_valid(uar_str_of(request->instructions)))
         return error_set(err, UAR_E_UTF8, "the instructions are not valid UTF-8");
     return UAR_OK;

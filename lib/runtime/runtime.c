@@ -13,6 +13,8 @@
 
 static void dispose(run_env *env) {
     uar_runtime *rt = (uar_runtime *)env; /* its first member */
+    if (rt->stage >= BUILT_PULSE) pulse_dispose(&env->pulse);
+    if (rt->stage >= BUILT_STORE) store_release(env->store);
     if (rt->stage >= BUILT_TIMERS) timers_dispose(&env->timers);
     if (rt->stage >= BUILT_EXECUTOR) {
         if (rt->source == EXECUTOR_POOL)
@@ -51,7 +53,7 @@ uar_runtime *runtime_new(const uar_allocator *alloc) {
     atomic_init(&rt->env.refs, 1);
     atomic_init(&rt->env.reload_each_step, false);
     rt->env.dispose = dispose;
-    rt->env.watch = (run_watch){ &rt->manager, manager_run_ended, manager_run_closed };
+    rt->env.watch = (run_watch){ &rt->manager, manager_run_ended, manager_run_told, manager_run_closed };
     map_init(&rt->env.sessions, &rt->env.alloc);
     tool_registry_init(&rt->env.tools, &rt->env.alloc);
     live_add(1);
@@ -90,13 +92,17 @@ void runtime_work(uar_runtime *rt, uint32_t ms) {
 uint32_t uar_runtime_pump(uar_runtime *rt, uint32_t budget_ms) {
     if (rt == NULL || rt->source != EXECUTOR_MANUAL || callout_is_inside(&rt->env.calls)) return UINT32_MAX;
     uint64_t end = clock_mono(&clock_default) + budget_ms;
+    (void)timers_run(&rt->env.timers);
     /* One pass runs what was ready when it began; what that makes ready waits for the next. */
     size_t ready = manual_count(&rt->env.executor);
-    do {
-        (void)timers_run(&rt->env.timers);
-        if (!manual_run_one(&rt->env.executor)) break;
-    } while ((budget_ms == 0 && --ready > 0) || clock_mono(&clock_default) < end);
-    return manual_count(&rt->env.executor) > 0 ? 0 : timers_next(&rt->env.timers);
+    bool more = ready > 0;
+    while (more && manual_run_one(&rt->env.executor)) {
+        if (ready > 0) ready--;
+        more = budget_ms == 0 ? ready > 0 : clock_mono(&clock_default) < end;
+        if (more) (void)timers_run(&rt->env.timers);
+    }
+    uint32_t next = timers_run(&rt->env.timers); /* and the executor knows when the host comes back */
+    return manual_count(&rt->env.executor) > 0 ? 0 : next;
 }
 
 /* ---- closing ---- */
@@ -130,8 +136,13 @@ static bool wait_runs(closing *c, uint64_t end) {
     return manager_open_count(&rt->manager) == 0;
 }
 
+/* Parked runs stay as they are; those that were to be cancelled end, if only for who listens. */
+static void drop_run(run *r) {
+    run_abort(r, false);
+}
+
 static void abort_run(run *r) {
-    (void)run_abort(r);
+    run_abort(r, true);
 }
 
 static void close_runs(closing *c, uar_close_mode mode) {
@@ -139,7 +150,7 @@ static void close_runs(closing *c, uar_close_mode mode) {
     manager_shut(&rt->manager, mode == UAR_CLOSE_CANCEL ? cancel : park);
     if (wait_runs(c, c->end)) return;
     c->abandoned = true;
-    manager_each(&rt->manager, abort_run);
+    manager_each(&rt->manager, mode == UAR_CLOSE_CANCEL ? abort_run : drop_run);
     (void)wait_runs(c, clock_mono(&clock_default) + CLOSE_LEAST_MS);
 }
 
@@ -156,7 +167,6 @@ static void close_store(closing *c) {
         if (!idle) c->abandoned = true;
     }
     if (rt->stage >= BUILT_STORE && !store_close(rt->env.store, left_ms(c))) c->abandoned = true;
-    if (rt->stage >= BUILT_PULSE) pulse_dispose(&rt->env.pulse);
 }
 
 static void close_hub(closing *c) {

@@ -1,7 +1,8 @@
 /*
  * Owns: the queue of calls to one persistence layer, and the layer.
- * Invariants: `running` is true while a task works the queue; `open` is the one call that the provider has; a reference is
- * held by the owner, by the posted task and by the open call.
+ * Invariants: `posted` is true while a task is queued or works the queue; `open` is the one call that the provider has; a
+ * reference is held by the owner, by the posted task and by the open call, and the latter two also keep the host; the layer
+ * is destroyed once: by whoever finds the store closed, no call open and no provider function on any stack.
  */
 #include "store/store.h"
 
@@ -15,6 +16,9 @@ struct store {
     const uar_clock *clock;
     const uar_executor *executor;
     callouts *callouts;
+    void *host;
+    void (*host_ref)(void *host);
+    void (*host_unref)(void *host);
     uar_persistence layer;
     atomic_uint refs;
     mutex lock;
@@ -26,16 +30,39 @@ struct store {
     bool posted; /* the task is queued or runs */
     bool inside; /* a provider function is on some stack */
     bool closed;
+    bool destroyed; /* the layer is */
 };
 
 static void store_unref(store *s) {
     if (atomic_fetch_sub(&s->refs, 1) != 1) return;
-    if (s->layer.destroy != NULL) s->layer.destroy(s->layer.ctx);
+    assert(s->destroyed);
     uar_allocator alloc = s->alloc;
     condition_dispose(&s->idle);
     mutex_dispose(&s->lock);
     alloc_free(&alloc, s);
     live_add(-1);
+}
+
+/* A reference for work that is under way. */
+static void keep(store *s) {
+    if (s->host_ref != NULL) s->host_ref(s->host);
+    atomic_fetch_add(&s->refs, 1);
+}
+
+static void let_go(store *s) {
+    void *host = s->host;
+    void (*host_unref)(void *) = s->host_unref;
+    store_unref(s);
+    if (host_unref != NULL) host_unref(host);
+}
+
+/* Under the lock, which it drops while the layer is destroyed. */
+static void destroy_when_done(store *s) {
+    if (!s->closed || s->inside || s->open != NULL || s->destroyed) return;
+    s->destroyed = true;
+    mutex_unlock(&s->lock);
+    if (s->layer.destroy != NULL) s->layer.destroy(s->layer.ctx);
+    mutex_lock(&s->lock);
 }
 
 static bool key_is_valid(uar_str s) {
@@ -128,11 +155,12 @@ static void on_end(void *arg, const completion_result *result) {
     bool more = s->head != NULL && !s->posted;
     if (more) s->posted = true;
     condition_broadcast(&s->idle);
+    destroy_when_done(s);
     mutex_unlock(&s->lock);
     op->done(op);
     completion_release(completion);
     if (more) post(s);
-    store_unref(s);
+    let_go(s);
 }
 
 static void end_without_provider(store_op *op, uar_status status, const char *message) {
@@ -193,7 +221,7 @@ static void start(store *s, store_op *op) {
                              status == UAR_E_INVALID ? "a record key is empty or too long" : uar_status_text(status));
         return;
     }
-    atomic_fetch_add(&s->refs, 1); /* on_end gives it back */
+    keep(s); /* on_end lets go */
     mutex_lock(&s->lock);
     bool closed = s->closed;
     if (!closed) {
@@ -203,8 +231,8 @@ static void start(store *s, store_op *op) {
     mutex_unlock(&s->lock);
     if (closed) {
         completion_release(completion);
-        store_unref(s);
         end_without_provider(op, UAR_E_CLOSED, "the store is closed");
+        let_go(s); /* the task still keeps it */
         return;
     }
     call_provider(s, op, completion);
@@ -225,12 +253,13 @@ static void work(void *arg) {
         condition_broadcast(&s->idle);
     }
     s->posted = false;
+    destroy_when_done(s);
     mutex_unlock(&s->lock);
-    store_unref(s);
+    let_go(s);
 }
 
 static void post(store *s) {
-    atomic_fetch_add(&s->refs, 1); /* work gives it back */
+    keep(s); /* work lets go */
     s->task.fn = work;
     s->task.arg = s;
     s->executor->post(s->executor->ctx, &s->task, s->layer.blocking);
@@ -298,14 +327,19 @@ uar_status store_open(store **out, const uar_persistence *layer, const store_opt
     s->clock = options->clock;
     s->executor = options->executor;
     s->callouts = options->callouts;
+    s->host = options->host;
+    s->host_ref = options->host_ref;
+    s->host_unref = options->host_unref;
     s->layer = *layer;
     atomic_init(&s->refs, 1);
     live_add(1);
     uar_status status = open_layer(s, err);
-    if (status != UAR_OK)
-        store_unref(s);
-    else
+    if (status == UAR_OK) {
         *out = s;
+        return UAR_OK;
+    }
+    (void)store_close(s, 0);
+    store_release(s);
     return status;
 }
 
@@ -324,6 +358,14 @@ static bool wait_outside(store *s, uint32_t deadline_ms) {
     return true;
 }
 
+/* The provider has an open call that nobody waits for any more. Its inputs stay until it lets go of the completion. */
+static void end_detached(store *s, store_op *op, uar_completion *completion) {
+    completion_keep(completion, &op->mem);
+    end_without_provider(op, UAR_E_CLOSED, "the persistence layer didn't finish in time");
+    completion_release(completion);
+    let_go(s);
+}
+
 bool store_close(store *s, uint32_t deadline_ms) {
     mutex_lock(&s->lock);
     s->closed = true;
@@ -337,18 +379,19 @@ bool store_close(store *s, uint32_t deadline_ms) {
         s->open = NULL;
         s->completion = NULL;
     }
+    destroy_when_done(s);
     mutex_unlock(&s->lock);
     while (queued != NULL) {
         store_op *op = queued;
         queued = op->next;
         end_without_provider(op, UAR_E_CLOSED, "the store is closed");
     }
-    if (detached) {
-        completion_keep(completion, &open->mem);
-        end_without_provider(open, UAR_E_CLOSED, "the persistence layer didn't finish in time");
-        completion_release(completion);
-        store_unref(s);
-    }
-    store_unref(s);
+    if (detached) end_detached(s, open, completion);
     return outside;
+}
+
+void store_release(store *s) {
+    if (s == NULL) return;
+    assert(s->closed);
+    store_unref(s);
 }

@@ -42,6 +42,10 @@ typedef struct store_options {
     const uar_clock *clock;
     const uar_executor *executor;
     callouts *callouts;
+    /* Optional: keep what the options point at alive while a call of the layer may still need it. */
+    void *host;
+    void (*host_ref)(void *host);
+    void (*host_unref)(void *host);
 } store_options;
 
 /* Takes `layer` over, also on failure. Calls its `open`. */
@@ -49,8 +53,10 @@ uar_status store_open(store **out, const uar_persistence *layer, const store_opt
 void store_submit(store *s, store_op *op);
 /* Real path of the layer's directory, or NULL. */
 const char *store_location(store *s);
-/* No new calls; queued ones end with UAR_E_CLOSED, the open one is detached. Waits up to `deadline_ms` for a provider call
- * that is running; false if it still runs (the store then frees itself when it returns). The layer is destroyed last. */
+/* No new calls (they end with UAR_E_CLOSED, and so do queued ones); the open one is detached. Waits up to `deadline_ms` for a
+ * provider call that is running; false if it still runs. The layer is destroyed now, or when that call has returned. */
 bool store_close(store *s, uint32_t deadline_ms);
+/* Give a closed store back; NULL is accepted. It may still be asked until then. */
+void store_release(store *s);
 
 #endif

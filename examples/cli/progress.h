@@ -1,0 +1,16 @@
+/*
+ * A line on stderr for work that takes over a second, where somebody is there to read it.
+ */
+#ifndef UAR_CLI_PROGRESS_H
+#define UAR_CLI_PROGRESS_H
+
+#include "app.h"
+
+typedef struct progress progress;
+
+/* Begin; nothing is shown before a second has gone. `what` is borrowed. NULL where nobody would read it. */
+progress *progress_start(const app *a, const char *what);
+/* End and remove the line; NULL is fine. */
+void progress_stop(progress *p);
+
+#endif

@@ -1,0 +1,35 @@
+#!/bin/sh
+# The demonstration checks itself: it fails when a step doesn't show what it must.
+BUILD=$(cd "$1" && pwd)
+DEMO=$(cd "$(dirname "$0")/../.." && pwd)/examples/demo.sh
+. "$(dirname "$0")/tap.inc"
+
+TMPDIR=$WORK
+export TMPDIR
+
+it "the demonstration shows what it promises, in under a minute"
+begun=$(date +%s)
+timeout 120 sh "$DEMO" "$BUILD" >out 2>err </dev/null
+code=$?
+want code 0
+want out_has "What to read next"
+want test $(($(date +%s) - begun)) -lt 60
+end
+
+it "the demonstration fails where a step can't work"
+mkdir -p fake/examples
+printf '#!/bin/sh\nexit 0\n' >fake/examples/uar
+chmod +x fake/examples/uar
+timeout 60 sh "$DEMO" fake >out 2>err </dev/null
+code=$?
+want code 1
+end
+
+it "the quickstart answers with what its tool said"
+timeout 60 "$BUILD/examples/quickstart" >out 2>err
+code=$?
+want code 0
+want out_has "4"
+end
+
+plan
