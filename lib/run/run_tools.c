@@ -108,6 +108,17 @@ static void append_text_result(buffer *out, uar_str value, outcome *o) {
     o->message = STR("the tool's result held U+0000; it was replaced by U+FFFD");
 }
 
+/* On one line: events are written a line each, and a model reads no layout. */
+static void append_json_result(buffer *text, uar_str json) {
+    cJSON *tree = NULL;
+    uar_status status = json_read(&tree, text->alloc, json, SIZE_MAX, NULL);
+    if (status == UAR_OK)
+        json_append_node(text, tree);
+    else
+        text->status = status; /* the completion has read it before: it can only be memory */
+    json_free(text->alloc, tree);
+}
+
 static outcome_letter *letter_of(run_call *c, const completion_result *result) {
     buffer text;
     buffer_init(&text, &c->r->env->alloc, DRAFT_TEXT_MAX);
@@ -123,7 +134,7 @@ static outcome_letter *letter_of(run_call *c, const completion_result *result) {
     } else if (result->is_text) {
         append_text_result(&text, result->value, &o);
     } else {
-        buffer_append_str(&text, result->value);
+        append_json_result(&text, result->value);
     }
     o.text = buffer_str(&text);
     outcome_letter *l = text.status == UAR_OK ? outcome_letter_new(&c->r->env->alloc, &o) : NULL;
