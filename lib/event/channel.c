@@ -158,6 +158,13 @@ void channel_trim(channel *ch) {
     mutex_unlock(&ch->lock);
 }
 
+size_t channel_spare_bytes(channel *ch) {
+    mutex_lock(&ch->lock);
+    size_t bytes = ch->taps.first == NULL ? ch->events.bytes : 0;
+    mutex_unlock(&ch->lock);
+    return bytes;
+}
+
 void channel_attach(channel *ch, tap *t, const uint64_t *after, wake_list *wake) {
     mutex_lock(&ch->lock);
     assert(after == NULL || *after <= newest(ch));

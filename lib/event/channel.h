@@ -57,6 +57,8 @@ uar_status channel_snapshot(uar_run_snapshot **out, channel *ch);
 uint64_t channel_last(channel *ch);
 /* Give the ring's memory back (a parked run, a memory warning). Who had not read it yet gets a gap. */
 void channel_trim(channel *ch);
+/* Bytes of events in the ring that nobody is still to read; 0 if a tap is behind. */
+size_t channel_spare_bytes(channel *ch);
 
 /* For hub.c and subscription.c. */
 

@@ -128,6 +128,18 @@ static void forget_channel(hub *h, channel *ch) {
     channel_unref(ch);
 }
 
+/* Hub lock held: the rings of ended runs, the newest of them first, within their budget. */
+static void trim_kept(hub *h) {
+    size_t bytes = 0;
+    for (size_t i = 1; i <= HUB_KEPT; i++) {
+        channel *ch = h->kept[(h->kept_at + HUB_KEPT - i) % HUB_KEPT];
+        if (ch == NULL) continue;
+        size_t spare = channel_spare_bytes(ch);
+        bytes += spare;
+        if (spare > 0 && bytes > HUB_KEPT_BYTES && i > 1) channel_trim(ch);
+    }
+}
+
 void hub_retire(hub *h, channel *ch) {
     mutex_lock(&h->lock);
     if (ch->listed && !h->shut) {
@@ -135,6 +147,7 @@ void hub_retire(hub *h, channel *ch) {
         h->kept[h->kept_at] = ch;
         h->kept_at = (h->kept_at + 1) % HUB_KEPT;
         if (oldest != NULL) forget_channel(h, oldest);
+        trim_kept(h);
     }
     mutex_unlock(&h->lock);
 }

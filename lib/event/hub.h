@@ -1,7 +1,8 @@
 /*
  * The event backbone of a runtime: its channels and its subscriptions.
  *
- * A registry finds the channel of a run. Ended runs stay findable until HUB_KEPT others ended after them. A subscription
+ * A registry finds the channel of a run. Ended runs stay findable until HUB_KEPT others ended after them; beyond
+ * HUB_KEPT_BYTES the rings of the oldest are dropped once nobody reads them (a late listener gets the gap and the snapshot). A subscription
  * that is still behind on older ones is not robbed of them at once: the rings of the last HUB_BACKLOG_RINGS are kept for
  * it, then it gets gaps, and beyond HUB_BACKLOG_RUNS whole runs are dropped and counted. So memory stays bounded whatever a
  * subscriber does.
@@ -16,6 +17,7 @@
 #include "event/channel.h"
 
 #define HUB_KEPT 16
+#define HUB_KEPT_BYTES ((size_t)256 * 1024)
 #define HUB_BACKLOG_RINGS 64
 #define HUB_BACKLOG_RUNS 256
 

@@ -32,7 +32,9 @@ uar_status agent_decode(uar_agent *out, arena *ar, const uar_record *r, uar_erro
         .name = body_optional(&root, "name"),
         .instructions = body_optional(&root, "instructions"),
         .model = body_optional(&root, "model"),
-        .memory = !body_has(&root, "memory") ? UAR_INHERIT : body_bool(&root, "memory") ? UAR_ON : UAR_OFF,
+        .memory = !body_has(&root, "memory")   ? UAR_INHERIT
+                  : body_bool(&root, "memory") ? UAR_ON
+                                               : UAR_OFF,
         .max_steps = read_max_steps(&root),
         .revision = r->revision,
     };

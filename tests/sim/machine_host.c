@@ -56,8 +56,12 @@ static uar_str some_name(choices *c) {
 }
 
 static uar_str some_reason(choices *c) {
-    static const uar_str reasons[] = { STR_INIT(""), STR_INIT("because"), { NULL, 0 } };
-    return reasons[choose(c, 3)];
+    /* The long one makes texts that hold it grow. */
+    static const uar_str reasons[] = { STR_INIT(""),
+                                       STR_INIT("because it was said so, and it was said more than once, by all"),
+                                       STR_INIT("because"),
+                                       { NULL, 0 } };
+    return reasons[choose(c, 4)];
 }
 
 /* Mostly good, so that runs get far. */

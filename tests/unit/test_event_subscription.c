@@ -310,6 +310,32 @@ static void test_E4_a_subscriber_that_never_reads_keeps_a_bounded_number_of_ende
     uar_subscription_free(sub);
 }
 
+static void the_rings_of_ended_runs_share_a_budget_and_the_newest_stays_whole(void **state) {
+    fixture *f = *state;
+    for (unsigned run = 1; run <= HUB_KEPT; run++) {
+        channel *ch = open_run(f, run);
+        publish_deltas(ch, 500); /* well over a quarter of the budget */
+        assert_int_equal(publish_done(ch), UAR_OK);
+        channel_close(ch);
+        channel_unref(ch);
+    }
+    size_t bytes = 0;
+    for (unsigned run = 1; run <= HUB_KEPT; run++) {
+        channel *ch = hub_find(f->hub, uuid_of(run));
+        assert_non_null(ch);
+        bytes += ch->events.bytes;
+        if (run == HUB_KEPT) assert_int_equal(ch->events.count, 501);
+        channel_unref(ch);
+    }
+    assert_true(bytes <= 2 * HUB_KEPT_BYTES);
+    /* Who comes late to an old one is told what is missing, and how the run ended. */
+    uar_subscription *sub = subscribe_run(f, &hearing, 1, 0);
+    fixture_run(f);
+    assert_string_equal(hearing.heard, "gap1-501 closed ");
+    assert_int_equal(hearing.state, UAR_RUN_DONE);
+    uar_subscription_free(sub);
+}
+
 static void test_E4_losing_a_subscriber_leaves_the_run_and_the_others_alone(void **state) {
     fixture *f = *state;
     channel *ch = open_run(f, 1);
@@ -657,6 +683,7 @@ int main(void) {
         CASE(test_E4_a_slow_subscriber_gets_a_gap_and_the_ring_stays_bounded),
         CASE(test_E4_a_pulled_subscription_that_nobody_pulls_costs_no_memory),
         CASE(test_E4_a_subscriber_that_never_reads_keeps_a_bounded_number_of_ended_runs),
+        CASE(the_rings_of_ended_runs_share_a_budget_and_the_newest_stays_whole),
         CASE(test_E4_losing_a_subscriber_leaves_the_run_and_the_others_alone),
         CASE(test_a_lane_gives_way_after_its_turn),
         CASE(test_runs_take_turns_in_a_lane),
