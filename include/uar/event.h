@@ -130,7 +130,7 @@ typedef struct uar_hits {
 /** Fields of StatePatch. */
 #define UAR_EVENT_FIELDS_STATE_PATCH(F) F(JSON, patch, "array of operations")
 /** Fields of RuntimeStep. */
-#define UAR_EVENT_FIELDS_RUNTIME_STEP(F) F(U64, step, "counted from 1") F(STR, phase, "model or tools")
+#define UAR_EVENT_FIELDS_RUNTIME_STEP(F) F(U64, step, "counted from 1") F(STR, phase, "what the step does: model")
 /** Fields of ContextAction. */
 #define UAR_EVENT_FIELDS_CONTEXT_ACTION(F) \
     F(STR, action, "what was done")        \

@@ -132,9 +132,8 @@ typedef struct uar_memory_options {
     uint32_t busy_timeout_ms;       /**< how long to wait for another process; 0: 5000 */
     bool read_only;                 /**< open an existing store without writing to it */
 } uar_memory_options;
-/** Defaults of uar_memory_options. */
-#define UAR_MEMORY_OPTIONS_INIT \
-    { sizeof(uar_memory_options), NULL, NULL, NULL, NULL, 0, false }
+/** Head of a uar_memory_options. */
+#define UAR_MEMORY_OPTIONS_INIT sizeof(uar_memory_options)
 /** The twin of UAR_MEMORY_OPTIONS_INIT. */
 static inline void uar_memory_options_init(uar_memory_options *options) {
     memset(options, 0, sizeof *options);

@@ -58,7 +58,8 @@ static uar_status check_doors(const doors *d, uar_error *err) {
 }
 
 static uar_status take_doors(doors *d, const uar_memory_options *given, uar_error *err) {
-    const uar_memory_options plain = UAR_MEMORY_OPTIONS_INIT;
+    uar_memory_options plain;
+    uar_memory_options_init(&plain);
     uar_memory_options options;
     uar_status status = take_door(&options, sizeof options, given, &plain, err, "uar_memory_options");
     memset(d, 0, sizeof *d);

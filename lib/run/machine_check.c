@@ -19,19 +19,17 @@ static bool was_allowed(const draft_call *c) {
     return !c->asks || (c->announced && c->decision == DECISION_APPROVED && c->decision_saved);
 }
 
-/* Facts are marked only while they are news. */
-static bool marks_hold(const draft_call *c) {
-    bool ask = c->asks && !c->announced, decision = c->decision != DECISION_NONE && !c->decision_saved;
-    return ((c->in_save & CALL_FACT_ASK) == 0 || ask) && ((c->in_save & CALL_FACT_DECISION) == 0 || decision) &&
-           ((c->in_save & CALL_FACT_OUTCOME) == 0 || c->state == CALL_ENDED);
-}
-
 static unsigned news_of(const draft_call *c) {
     unsigned news = 0;
     if (c->asks && !c->announced) news |= CALL_FACT_ASK;
     if (c->decision != DECISION_NONE && !c->decision_saved) news |= CALL_FACT_DECISION;
     if (c->state == CALL_ENDED) news |= CALL_FACT_OUTCOME;
     return news;
+}
+
+/* A save takes all news of a call or none, so that nothing is announced out of order. */
+static bool marks_hold(const draft_call *c) {
+    return c->in_save == 0 || c->in_save == news_of(c);
 }
 
 static bool call_is_sound(const draft_call *c) {
@@ -100,6 +98,9 @@ static bool calls_are_sound(const machine *m, bool named) {
         const draft_call *c = &m->draft.calls[i];
         /* Who is to be asked hears of it as soon as the calls are stored. */
         if (!call_is_sound(c) || (m->answer_stored && c->asks && !c->announced)) return false;
+        /* Before the end of the run only what ran, or may not, has an outcome. */
+        bool ran = c->state == CALL_ENDED && c->decision == DECISION_APPROVED;
+        if (ran && !c->decision_saved && m->phase < PHASE_END) return false;
     }
     return calls_differ(&m->draft, named);
 }
@@ -127,8 +128,9 @@ static bool has_not_begun(const machine *m) {
 static bool model_is_awaited(const machine *m) {
     bool only_writes = m->draft_void || states_are(&m->draft, STATE(CALL_WRITING));
     bool writes = m->model_open && !m->wait_open && only_writes;
-    bool waits = !m->model_open && m->wait_open && draft_is_blank(m);
-    return m->step > 0 && m->attempt > 0 && !m->answer_stored && !m->save_open && !m->save_waits && (writes || waits);
+    bool waits = !m->model_open && m->wait_open && draft_is_blank(m) && m->attempt < m->limits.model_attempts;
+    bool is_attempt = m->attempt == 1 || (m->attempt > 1 && m->attempt <= m->limits.model_attempts);
+    return m->step > 0 && is_attempt && !m->answer_stored && !m->save_open && !m->save_waits && (writes || waits);
 }
 
 /* ---- phases ---- */

@@ -178,7 +178,7 @@ uar_status uar_stream_finish(uar_stream *stream, uar_finish reason) {
 static uar_str failure_text(char *out, size_t size, uar_status status, const char *code, const char *message) {
     uar_error text;
     const char *said = message != NULL && message[0] != '\0' ? message : uar_status_text(status);
-    if (code != NULL && code[0] != '\0')
+    if (code != NULL && code[0] != '\0' && strcmp(code, uar_status_name(status)) != 0)
         error_set(&text, UAR_E_MODEL, "%s: %s", code, said);
     else
         error_set(&text, UAR_E_MODEL, "%s", said);

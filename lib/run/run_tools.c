@@ -119,13 +119,18 @@ static void append_json_result(buffer *text, uar_str json) {
     json_free(text->alloc, tree);
 }
 
+/* These say that a call was refused before it ran; a tool that did run can't have them. */
+static bool speaks_of_planning(uar_status status) {
+    return status == UAR_E_TOOL_UNKNOWN || status == UAR_E_TOOL_ARGUMENTS || status == UAR_E_TOOL_DENIED ||
+           status == UAR_E_TRUNCATED;
+}
+
 static outcome_letter *letter_of(run_call *c, const completion_result *result) {
     buffer text;
     buffer_init(&text, &c->r->env->alloc, DRAFT_TEXT_MAX);
     outcome o = { .kind = OUTCOME_TOOL_DONE, .number = c->number, .status = result->status };
     if (result->status != UAR_OK) {
-        if (result->status != UAR_E_TIMEOUT && result->status != UAR_E_CANCELLED && result->status != UAR_E_DROPPED)
-            o.status = UAR_E_TOOL_FAILED;
+        if (speaks_of_planning(result->status)) o.status = UAR_E_TOOL_FAILED;
         buffer_append_text(&text, "The tool ");
         buffer_append_text(&text, c->tool->name);
         buffer_append_text(&text, " failed: ");

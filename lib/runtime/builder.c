@@ -250,7 +250,7 @@ static uar_status build_executor(uar_runtime *rt, uar_builder *b) {
     uar_status status = UAR_OK;
     if (o->executor != NULL) {
         rt->source = EXECUTOR_HOST;
-        rt->env.executor = b->executor;
+        runtime_use_host_executor(rt, &b->executor);
         memset(&b->executor, 0, sizeof b->executor);
     } else if (o->threading == UAR_THREADS_MANUAL) {
         rt->source = EXECUTOR_MANUAL;

@@ -84,11 +84,19 @@ static void step_session_list(request *q) {
         decode_sessions(q);
 }
 
+/* The key of a session of this user: the user, US, the session. */
+static bool is_session_key(const request *q, uar_str cursor) {
+    size_t head = q->user.len + 1;
+    return cursor.len > head && uar_str_equal(uar_str_n(cursor.ptr, q->user.len), q->user) &&
+           cursor.ptr[q->user.len] == 0x1f &&
+           host_id_check(uar_str_n(cursor.ptr + head, cursor.len - head), "session", NULL) == UAR_OK;
+}
+
 static request *session_list(uar_runtime *rt, bool waits, const char *owner, const char *user, uar_str cursor,
                              size_t limit, uar_error *err) {
     request *q = request_new(rt, waits, step_session_list, err);
     bool good = q != NULL && request_id(&q, &q->owner, owner, "owner", err) &&
-                request_id(&q, &q->user, user, "user", err) && request_text(&q, &q->value, cursor, err) &&
+                request_id(&q, &q->user, user, "user", err) && request_cursor(&q, cursor, is_session_key, err) &&
                 request_limit(&q, limit, err);
     return good ? q : NULL;
 }
@@ -211,11 +219,16 @@ static void step_agent_list(request *q) {
         decode_agents(q);
 }
 
+static bool is_host_id(const request *q, uar_str cursor) {
+    (void)q;
+    return host_id_check(cursor, "cursor", NULL) == UAR_OK;
+}
+
 static request *owned_list(uar_runtime *rt, bool waits, void (*step)(request *q), const char *owner, uar_str cursor,
                            size_t limit, uar_error *err) {
     request *q = request_new(rt, waits, step, err);
     bool good = q != NULL && request_id(&q, &q->owner, owner, "owner", err) &&
-                request_text(&q, &q->value, cursor, err) && request_limit(&q, limit, err);
+                request_cursor(&q, cursor, is_host_id, err) && request_limit(&q, limit, err);
     return good ? q : NULL;
 }
 

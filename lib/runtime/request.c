@@ -89,6 +89,14 @@ bool request_id(request **q, uar_str *out, const char *text, const char *what, u
     return false;
 }
 
+bool request_cursor(request **q, uar_str cursor, bool (*is_key)(const request *q, uar_str cursor), uar_error *err) {
+    if (*q == NULL) return false;
+    if (cursor.len == 0 || is_key(*q, cursor)) return request_text(q, &(*q)->value, cursor, err);
+    request_refuse(*q, UAR_E_INVALID, "this is not a cursor of this list", err);
+    *q = NULL;
+    return false;
+}
+
 bool request_limit(request **q, size_t limit, uar_error *err) {
     if (*q == NULL) return false;
     if (limit >= 1 && limit <= REQUEST_PAGE_MAX) {

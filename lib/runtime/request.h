@@ -46,6 +46,8 @@ request *request_new(uar_runtime *rt, bool waits, void (*step)(request *q), uar_
 /* Copy an argument; an id is checked. False: the request was freed and `err` says why. */
 bool request_id(request **q, uar_str *out, const char *text, const char *what, uar_error *err);
 bool request_text(request **q, uar_str *out, uar_str text, uar_error *err);
+/* A cursor as a page gave it, or an absent one: UAR_E_INVALID for text that no page can have given. */
+bool request_cursor(request **q, uar_str cursor, bool (*is_key)(const request *q, uar_str cursor), uar_error *err);
 bool request_limit(request **q, size_t limit, uar_error *err);
 uar_status request_refuse(request *q, uar_status status, const char *what, uar_error *err);
 

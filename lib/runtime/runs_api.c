@@ -181,11 +181,17 @@ static request *run_request(uar_runtime *rt, bool waits, void (*step)(request *q
     return good ? q : NULL;
 }
 
+static bool is_run_id(const request *q, uar_str cursor) {
+    (void)q;
+    uar_uuid id;
+    return uar_uuid_parse(&id, cursor) == UAR_OK;
+}
+
 static request *list_request(uar_runtime *rt, bool waits, const char *owner, const char *user, uar_str cursor,
                              size_t limit, uar_error *err) {
     request *q = request_new(rt, waits, step_list, err);
     bool good = q != NULL && request_id(&q, &q->owner, owner, "owner", err) &&
-                request_id(&q, &q->user, user, "user", err) && request_text(&q, &q->value, cursor, err) &&
+                request_id(&q, &q->user, user, "user", err) && request_cursor(&q, cursor, is_run_id, err) &&
                 request_limit(&q, limit, err);
     return good ? q : NULL;
 }

@@ -21,8 +21,8 @@ static void dispose(run_env *env) {
             pool_release(&env->executor);
         else if (rt->source == EXECUTOR_MANUAL)
             manual_close(&env->executor);
-        else if (env->executor.destroy != NULL)
-            env->executor.destroy(env->executor.ctx);
+        else if (rt->host_executor.destroy != NULL)
+            rt->host_executor.destroy(rt->host_executor.ctx);
     }
     if (rt->stage >= BUILT_LOCKS) {
         manager_dispose(&rt->manager);
@@ -78,6 +78,33 @@ uar_status runtime_check_wait(uar_runtime *rt, uar_error *err) {
     if (rt == NULL) return error_set(err, UAR_E_INVALID, "the runtime is NULL");
     if (callout_is_inside(&rt->env.calls)) return error_plain(err, UAR_E_WOULD_DEADLOCK);
     return UAR_OK;
+}
+
+/* ---- the host's executor ---- */
+
+static void post_to_host(void *ctx, uar_task *slot, bool may_block) {
+    uar_runtime *rt = ctx;
+    callout_frame frame;
+    env_ref(&rt->env); /* the task may run, and be the last, before this returns */
+    callout_enter(&rt->env.calls, &frame, CALLOUT_EXECUTOR);
+    rt->host_executor.post(rt->host_executor.ctx, slot, may_block);
+    callout_leave(&rt->env.calls, &frame);
+    env_unref(&rt->env);
+}
+
+static void wake_host_at(void *ctx, uint64_t mono_ms, uar_task_fn wake, void *arg) {
+    uar_runtime *rt = ctx;
+    callout_frame frame;
+    env_ref(&rt->env);
+    callout_enter(&rt->env.calls, &frame, CALLOUT_EXECUTOR);
+    rt->host_executor.wake_at(rt->host_executor.ctx, mono_ms, wake, arg);
+    callout_leave(&rt->env.calls, &frame);
+    env_unref(&rt->env);
+}
+
+void runtime_use_host_executor(uar_runtime *rt, const uar_executor *door) {
+    rt->host_executor = *door;
+    rt->env.executor = (uar_executor){ UAR_EXECUTOR_INIT, .ctx = rt, .post = post_to_host, .wake_at = wake_host_at };
 }
 
 /* ---- manual work ---- */

@@ -26,10 +26,13 @@ struct uar_runtime {
     run_env env;
     manager manager;
     executor_source source;
+    uar_executor host_executor; /* with EXECUTOR_HOST: what env.executor calls */
     build_stage stage;
     uar_log log; /* write == NULL: none */
 };
 
+/* env.executor of a host's own: marks the calls, so that the host can't call back where it must not. */
+void runtime_use_host_executor(uar_runtime *rt, const uar_executor *door);
 /* Do what is ready, waiting at most `ms` for something to do. Only with a manual executor. */
 void runtime_work(uar_runtime *rt, uint32_t ms);
 /* UAR_E_WOULD_DEADLOCK in a callback, UAR_E_REENTRANT where only the own call may be finished, UAR_E_INVALID for NULL. */

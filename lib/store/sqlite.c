@@ -22,9 +22,13 @@ static const char *sqlite_location(void *ctx) {
 }
 
 /* NULL gives the defaults; a fault surfaces when the store is opened. */
+/* How long to wait for another process, unless the host says otherwise. */
+#define BUSY_TIMEOUT_MS 5000
+
 static void take_options(sqlite_layer *l, const uar_sqlite_options *given) {
     uar_sqlite_options_init(&l->options);
     if (given != NULL) (void)struct_in(&l->options, sizeof l->options, given, "uar_sqlite_options", &l->options_fault);
+    if (l->options.busy_timeout_ms == 0) l->options.busy_timeout_ms = BUSY_TIMEOUT_MS;
 }
 
 const uar_persistence *sqlite_new(const uar_allocator *alloc, const char *path, const uar_sqlite_options *options) {

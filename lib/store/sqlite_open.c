@@ -64,8 +64,9 @@ static int run(sqlite3 *db, const char *sql) {
     return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-static void roll_back(sqlite3 *db) {
-    if (!sqlite3_get_autocommit(db)) (void)run(db, "ROLLBACK");
+/* A transaction that stays open would spoil what comes next: the caller must hear of it. */
+static int roll_back(sqlite3 *db) {
+    return sqlite3_get_autocommit(db) ? SQLITE_OK : run(db, "ROLLBACK");
 }
 
 /* Our own SQL is right, so what SQLite calls an error of SQL while opening is a fault of the file. */
@@ -175,7 +176,8 @@ static uar_status identify(store_state *out, const sqlite_layer *l, uar_error *e
     store_marks marks = { 0 };
     int code = run(l->db, "BEGIN");
     if (code == SQLITE_OK) code = read_marks(l->db, &marks);
-    roll_back(l->db);
+    int ended = roll_back(l->db);
+    if (code == SQLITE_OK) code = ended;
     if (code != SQLITE_OK) return open_fault(l, code, "opening", err);
     return judge(out, l, &marks, err);
 }
@@ -212,7 +214,8 @@ static uar_status make_tables(const sqlite_layer *l, uar_error *err) {
         code = run(l->db, schema_sql);
         if (code == SQLITE_OK) code = run(l->db, "COMMIT");
     }
-    roll_back(l->db);
+    int ended = roll_back(l->db);
+    if (code == SQLITE_OK && status == UAR_OK) code = ended;
     return code != SQLITE_OK ? open_fault(l, code, "making the store", err) : status;
 }
 

@@ -318,18 +318,27 @@ static void spawn(host_tool_state *t, uar_completion *done) {
     thread_detach(id);
 }
 
+static uar_status finish_call(held_call *c) {
+    uar_status status = uar_completion_json(c->done, c->tool->spec.result);
+    uar_completion_unref(c->done);
+    free(c);
+    return status;
+}
+
 static void hold(host_tool_state *t, uar_completion *done) {
     held_call *c = calloc(1, sizeof *c);
     if (c == NULL) die("out of memory");
     c->done = uar_completion_ref(done);
     c->tool = t;
     mutex_lock(&t->h->lock);
+    bool late = t->h->released && t->spec.way == HOST_NEVER; /* all of its kind were let go */
     held_call **at = &t->h->held;
     while (*at != NULL)
         at = &(*at)->next;
-    *at = c;
+    if (!late) *at = c;
     condition_broadcast(&t->h->changed);
     mutex_unlock(&t->h->lock);
+    if (late) (void)finish_call(c);
 }
 
 static void block(host_tool_state *t, uar_completion *done) {
@@ -362,6 +371,7 @@ static void invoke(void *ctx, const uar_tool_call *call, uar_completion *done) {
     switch (t->spec.way) {
     case HOST_ANSWERS: (void)uar_completion_json(done, t->spec.result); break;
     case HOST_ANSWERS_LATER: spawn(t, done); break;
+    case HOST_TEXT: (void)uar_completion_text(done, t->spec.result, t->spec.result_len); break;
     case HOST_FAILS: (void)uar_completion_fail(done, UAR_E_TOOL_FAILED, t->spec.result); break;
     case HOST_DROPS: break;
     case HOST_NEVER:
@@ -415,13 +425,6 @@ static host_tool_state *tool_state(host *h, const char *name) {
         if (strcmp(h->tools[i].spec.name, name) == 0) return &h->tools[i];
     die("there is no such tool");
     return NULL;
-}
-
-static uar_status finish_call(held_call *c) {
-    uar_status status = uar_completion_json(c->done, c->tool->spec.result);
-    uar_completion_unref(c->done);
-    free(c);
-    return status;
 }
 
 uar_status host_finish(host *h, const char *name) {

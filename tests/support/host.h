@@ -17,6 +17,7 @@
 typedef enum host_tool_way {
     HOST_ANSWERS,       /* finishes inside the call with `result` (JSON) */
     HOST_ANSWERS_LATER, /* finishes from another thread, a little later */
+    HOST_TEXT,          /* finishes with `result_len` bytes of plain text */
     HOST_FAILS,         /* fails with `result` as the reason */
     HOST_DROPS,         /* returns without finishing */
     HOST_NEVER,         /* keeps the call until host_finish or host_release, also when it is cancelled */
@@ -31,6 +32,7 @@ typedef struct host_tool {
     const char *schema; /* NULL: any object */
     host_tool_way way;
     const char *result;
+    size_t result_len;
     uar_tool_class tool_class;
     uar_tool_approval approval;
     uint32_t timeout_ms;

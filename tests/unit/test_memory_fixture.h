@@ -43,7 +43,8 @@ static inline uint64_t fixture_mono(void *ctx) {
 }
 
 static inline uar_memory *fixture_open(memory_fixture *f) {
-    uar_memory_options options = UAR_MEMORY_OPTIONS_INIT;
+    uar_memory_options options;
+    uar_memory_options_init(&options);
     options.clock = &f->clock;
     return uar_memory_open(f->path, &options);
 }

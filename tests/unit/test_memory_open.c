@@ -168,7 +168,8 @@ static void reading_needs_no_right_to_write(void **state) {
     memory_fixture *f = *state;
     add_text(f, "ann", "written before");
     close_store(f);
-    uar_memory_options options = UAR_MEMORY_OPTIONS_INIT;
+    uar_memory_options options;
+    uar_memory_options_init(&options);
     options.clock = &f->clock;
     options.read_only = true;
     f->memory = uar_memory_open(f->path, &options);
@@ -187,7 +188,8 @@ static void a_store_that_does_not_exist_cannot_be_opened_for_reading(void **stat
     memory_fixture *f = *state;
     close_store(f);
     fixture_remove(f, "");
-    uar_memory_options options = UAR_MEMORY_OPTIONS_INIT;
+    uar_memory_options options;
+    uar_memory_options_init(&options);
     options.read_only = true;
     f->memory = uar_memory_open(f->path, &options);
     uar_error err = UAR_ERROR_INIT;
@@ -259,7 +261,8 @@ static void test_N2_doors_are_given_back_exactly_once_whatever_happens(void **st
     clock.ctx = &clock_count;
     clock.destroy = note_destroy;
     clock.wall_ms = NULL; /* refused */
-    uar_memory_options options = UAR_MEMORY_OPTIONS_INIT;
+    uar_memory_options options;
+    uar_memory_options_init(&options);
     options.embedder = &embedder;
     options.clock = &clock;
     uar_memory *m = uar_memory_open(f->path, &options);
@@ -301,7 +304,8 @@ static void test_M16_writing_needs_no_embedder_that_answers(void **state) {
     memory_fixture *f = *state;
     close_store(f);
     uar_embedder embedder = { .struct_size = UAR_EMBEDDER_INIT, .id = "far-away", .dims = 3, .embed = never_embed };
-    uar_memory_options options = UAR_MEMORY_OPTIONS_INIT;
+    uar_memory_options options;
+    uar_memory_options_init(&options);
     options.clock = &f->clock;
     options.embedder = &embedder;
     f->memory = uar_memory_open(f->path, &options);
@@ -318,7 +322,8 @@ static void without_chance_a_new_store_is_not_made(void **state) {
     close_store(f);
     fixture_remove(f, "");
     uar_random none = { .struct_size = UAR_RANDOM_INIT, .fill = no_chance };
-    uar_memory_options options = UAR_MEMORY_OPTIONS_INIT;
+    uar_memory_options options;
+    uar_memory_options_init(&options);
     options.random = &none;
     f->memory = uar_memory_open(f->path, &options);
     assert_int_equal(uar_memory_state(f->memory, NULL), UAR_MEMORY_UNAVAILABLE);

@@ -14,7 +14,8 @@ typedef struct sweep {
 } sweep;
 
 static uar_memory *open_with(sweep *s) {
-    uar_memory_options options = UAR_MEMORY_OPTIONS_INIT;
+    uar_memory_options options;
+    uar_memory_options_init(&options);
     options.clock = &s->f->clock;
     options.allocator = &s->probe.door;
     return uar_memory_open(s->f->path, &options);

@@ -30,6 +30,12 @@ static void cancel(host *h, uar_run_id id) {
     assert_int_equal(uar_run_cancel(host_runtime(h), id, UAR_CANCEL_NOW, "enough", NULL), UAR_OK);
 }
 
+/* Twice is once; the second may find the run ended. */
+static void cancel_again(host *h, uar_run_id id) {
+    uar_status status = uar_run_cancel(host_runtime(h), id, UAR_CANCEL_NOW, "again", NULL);
+    assert_true(status == UAR_OK || status == UAR_E_STALE);
+}
+
 /* The run ended as cancelled, said so once, and its record says the same. */
 static void expect_cancelled(host *h, uar_run_id id) {
     uar_outcome out;
@@ -94,7 +100,7 @@ static void test_X2_cancel_in_the_middle_of_the_models_text(void **state) {
     uar_run_id id = start(h);
     assert_true(host_sees_streams(h, 1));
     cancel(h, id);
-    cancel(h, id); /* twice is once */
+    cancel_again(h, id);
     expect_cancelled(h, id);
     expect_stored_as_streamed(h, "default");
     uar_reply *reply = fixture_messages(h, "default");
@@ -331,25 +337,6 @@ static void a_cancel_after_the_last_step_is_no_cancel(void **state) {
     fixture_close(h);
 }
 
-/* A tool that was queued behind a cancel is never called. */
-static void test_X3_a_call_that_is_cancelled_before_it_began_never_runs(void **state) {
-    (void)state;
-    host_tool deaf = NEVER;
-    deaf.deaf = true;
-    const host_tool tools[] = { deaf, { .name = NULL } };
-    host *h = fixture_open(&(host_options){ .script = CALL_SLOW, .tools = tools, .threading = UAR_THREADS_MANUAL });
-    uar_run_id id = start(h);
-    while (host_count(h, "ToolStart") == 0) {
-        (void)uar_runtime_pump(host_runtime(h), 0);
-        if (host_invoked(h, "slow") > 0) break;
-    }
-    bool began = host_invoked(h, "slow") > 0;
-    cancel(h, id);
-    expect_cancelled(h, id);
-    if (!began) assert_int_equal(host_invoked(h, "slow"), 0);
-    fixture_close(h);
-}
-
 /* ---- closing ---- */
 
 static void test_E5_close_with_cancel_ends_an_open_run_with_one_event(void **state) {
@@ -520,7 +507,6 @@ int main(void) {
         fixture_test(a_cancel_after_the_step_lets_the_step_end),
         fixture_test(a_cancel_now_overtakes_one_after_the_step),
         fixture_test(a_cancel_after_the_last_step_is_no_cancel),
-        fixture_test(test_X3_a_call_that_is_cancelled_before_it_began_never_runs),
         fixture_test(test_E5_close_with_cancel_ends_an_open_run_with_one_event),
         fixture_test(test_E5_close_with_cancel_beyond_its_deadline_still_has_one_terminal_event),
         fixture_test(test_E5_close_with_park_gives_no_terminal_event_and_the_run_is_interrupted),

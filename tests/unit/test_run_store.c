@@ -258,6 +258,27 @@ static void pages_follow_each_other_without_gap_or_repeat(void **state) {
     fixture_close(h);
 }
 
+static void a_cursor_that_no_page_gave_is_refused_and_not_an_empty_page(void **state) {
+    (void)state;
+    host *h = fixture_script("");
+    uar_runtime *rt = host_runtime(h);
+    uar_reply *reply = NULL;
+    uar_error err = UAR_ERROR_INIT;
+    uar_str junk = uar_str_of("zz\x01");
+    assert_int_equal(uar_run_list_sync(&reply, rt, "local", "me", uar_str_of("xx"), 10, &err), UAR_E_INVALID);
+    assert_int_equal(uar_session_list_sync(&reply, rt, "local", "me", uar_str_of("default"), 10, &err), UAR_E_INVALID);
+    assert_int_equal(uar_session_list_sync(&reply, rt, "local", "me",
+                                           uar_str_of("bob\x1f"
+                                                      "s"),
+                                           10, &err),
+                     UAR_E_INVALID);
+    assert_int_equal(uar_agent_list_sync(&reply, rt, "local", junk, 10, &err), UAR_E_INVALID);
+    assert_int_equal(uar_setting_list_sync(&reply, rt, "local", junk, 10, &err), UAR_E_INVALID);
+    assert_null(reply);
+    assert_non_null(strstr(err.message, "cursor"));
+    fixture_close(h);
+}
+
 static void a_runs_record_tells_how_it_went(void **state) {
     (void)state;
     host *h =
@@ -564,6 +585,7 @@ int main(void) {
         fixture_test(what_is_not_there_is_not_found_in_both_forms),
         fixture_test(a_wrong_argument_is_refused_before_anything_is_begun),
         fixture_test(sessions_belong_to_one_owner_and_one_user),
+        fixture_test(a_cursor_that_no_page_gave_is_refused_and_not_an_empty_page),
         fixture_test(pages_follow_each_other_without_gap_or_repeat),
         fixture_test(a_runs_record_tells_how_it_went),
         fixture_test(an_agent_is_put_at_the_expected_revision_only),

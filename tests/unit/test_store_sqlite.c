@@ -176,7 +176,7 @@ static void options_of_a_newer_header_are_refused(void **state) {
     struct {
         uar_sqlite_options known;
         uint64_t more;
-    } newer = { .known = UAR_SQLITE_OPTIONS_INIT, .more = 1 };
+    } newer = { .known = { UAR_SQLITE_OPTIONS_INIT, .read_only = false }, .more = 1 };
     newer.known.size = sizeof newer;
     assert_refused(path, &newer.known, UAR_E_STRUCT, "uar_sqlite_options");
     const uar_sqlite_options unset = { 0 };
@@ -422,7 +422,8 @@ static void a_store_opened_for_reading_takes_no_writes(void **state) {
     finish(&s);
     size_t len;
     char *before = read_file(path, &len);
-    uar_sqlite_options options = UAR_SQLITE_OPTIONS_INIT;
+    uar_sqlite_options options;
+    uar_sqlite_options_init(&options);
     options.read_only = true;
     uar_error err = UAR_ERROR_INIT;
     assert_int_equal(try_open(&s, path, &options, &err), UAR_OK);
@@ -436,7 +437,8 @@ static void a_store_opened_for_reading_takes_no_writes(void **state) {
 
 static void reading_only_makes_no_file(void **state) {
     (void)state;
-    uar_sqlite_options options = UAR_SQLITE_OPTIONS_INIT;
+    uar_sqlite_options options;
+    uar_sqlite_options_init(&options);
     options.read_only = true;
     assert_refused(path, &options, UAR_E_CANTOPEN, "state.db");
     assert_int_not_equal(access(path, F_OK), 0);
@@ -456,7 +458,8 @@ static sqlite3 *lock_file(const char *sql) {
 static void a_locked_store_is_busy_and_works_when_the_lock_is_gone(void **state) {
     (void)state;
     store s;
-    uar_sqlite_options options = UAR_SQLITE_OPTIONS_INIT;
+    uar_sqlite_options options;
+    uar_sqlite_options_init(&options);
     options.busy_timeout_ms = 30;
     uar_error err = UAR_ERROR_INIT;
     assert_int_equal(try_open(&s, path, &options, &err), UAR_OK);
@@ -472,7 +475,8 @@ static void a_locked_store_is_busy_and_works_when_the_lock_is_gone(void **state)
 
 static void a_file_that_stays_locked_is_busy_at_open(void **state) {
     (void)state;
-    uar_sqlite_options options = UAR_SQLITE_OPTIONS_INIT;
+    uar_sqlite_options options;
+    uar_sqlite_options_init(&options);
     options.busy_timeout_ms = 30;
     sqlite3 *other = lock_file("BEGIN EXCLUSIVE");
     assert_refused(path, &options, UAR_E_BUSY, "busy_timeout_ms");

@@ -144,7 +144,7 @@ typedef struct uar_persistence_report {
     uint32_t skipped; /**< requirements that this layer can't be asked for */
 } uar_persistence_report;
 
-/** Called for each requirement: its number, what it demands, and NULL or what was wrong. */
+/** Called for each requirement that was tried (not for skipped ones): its number, what it demands, and NULL or what was wrong. */
 typedef void (*uar_requirement_fn)(void *ctx, uint32_t number, const char *demand, const char *fault);
 
 /**

@@ -1,0 +1,477 @@
+/*
+ * The allocation sweep over the memory service, SQLite's own allocations among them. Each case: a copy of a store with a few
+ * records, one allocation fails (once, or it and all later ones), then: success or UAR_E_NOMEM, outputs untouched, records
+ * and index agree, the same call works, nothing is left over, in SQLite neither.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fault/sqlite_port.h"
+#include "fault/world.h"
+
+typedef struct bench {
+    fault_port *port;
+    uar_memory *memory;
+    uar_identity who;
+    uar_uuid id; /* a record of the store */
+    long sqlite_before;
+    unsigned round; /* texts differ from call to call */
+} bench;
+
+static char folder[64], path[96], template_path[96];
+static uar_uuid template_id;
+
+/* ---- the store ---- */
+
+static void as_user(uar_identity *who) {
+    uar_identity_init(who);
+    who->user = uar_str_of("me");
+    who->session = uar_str_of("s");
+}
+
+static uar_memory_draft draft_of(const char *content) {
+    uar_memory_draft d = { UAR_MEMORY_DRAFT_INIT, .content = uar_str_of(content) };
+    return d;
+}
+
+static void fill(uar_memory *memory) {
+    static const char *const texts[] = { "The walrus lives at POL-358 near the harbour", "My sister's name is Ada",
+                                         "Tea is better than coffee in the morning", "The meeting is every Tuesday" };
+    uar_identity who;
+    as_user(&who);
+    for (size_t i = 0; i < 4; i++) {
+        uar_memory_draft d = draft_of(texts[i]);
+        uar_memory_change change;
+        d.metadata = uar_str_of("{\"n\":[1,2]}");
+        if (i == 0) d.subject = uar_str_of("walrus");
+        if (i == 0) d.attribute = uar_str_of("home");
+        if (uar_memory_add_sync(&change, memory, &who, &d, NULL) != UAR_OK) abort();
+        if (i == 0) template_id = change.id;
+    }
+}
+
+static void make_template(void) {
+    folder_make(folder);
+    (void)snprintf(path, sizeof path, "%s/memory.db", folder);
+    (void)snprintf(template_path, sizeof template_path, "%s/template.db", folder);
+    uar_memory *memory = uar_memory_open(template_path, NULL);
+    fill(memory);
+    uar_memory_free(memory);
+}
+
+static bench *bench_new(fault_port *port) {
+    bench *b = calloc(1, sizeof *b);
+    if (b == NULL) abort();
+    store_files_remove(path);
+    file_copy(path, template_path);
+    b->port = port;
+    b->id = template_id;
+    b->sqlite_before = sqlite_alive;
+    as_user(&b->who);
+    sqlite_port = port;
+    return b;
+}
+
+static uar_memory *open_memory(bench *b) {
+    uar_memory_options o;
+    uar_memory_options_init(&o);
+    o.allocator = &b->port->door;
+    return uar_memory_open(path, &o);
+}
+
+static void *open_bench(fault_port *port) {
+    bench *b = bench_new(port);
+    b->memory = open_memory(b);
+    uar_error why = UAR_ERROR_INIT;
+    if (uar_memory_state(b->memory, &why) != UAR_MEMORY_READY) fault_note("the store doesn't open: %s", why.message);
+    return b;
+}
+
+static void *open_closed(fault_port *port) {
+    return bench_new(port);
+}
+
+static void inspect_memory(void *arg, uar_status status) {
+    (void)status;
+    bench *b = arg;
+    uar_error err = UAR_ERROR_INIT;
+    if (b->memory == NULL) return;
+    if (uar_memory_check_sync(b->memory, &err) != UAR_OK) fault_note("the store is not whole: %s", err.message);
+}
+
+/* The next process finds a good store. */
+static void close_bench(void *arg) {
+    bench *b = arg;
+    uar_memory_free(b->memory);
+    sqlite_port = NULL;
+    FAULT_EXPECT(sqlite_alive == b->sqlite_before, "SQLite holds %ld blocks", sqlite_alive - b->sqlite_before);
+    uar_error err = UAR_ERROR_INIT;
+    uar_memory *memory = uar_memory_open(path, NULL);
+    if (uar_memory_check_sync(memory, &err) != UAR_OK) fault_note("the store that is left: %s", err.message);
+    uar_memory_free(memory);
+    free(b);
+}
+
+/* ---- writing ---- */
+
+static uar_status add(bench *b, const uar_memory_draft *d) {
+    uar_memory_change change;
+    OUTPUT_PREPARE(change);
+    uar_status status = uar_memory_add_sync(&change, b->memory, &b->who, d, NULL);
+    OUTPUT_CHECK(status, change, "uar_memory_add_sync");
+    return status;
+}
+
+static uar_status act_add(void *arg) {
+    uar_str labels[] = { { "a", 1 }, { "b", 1 } };
+    uar_memory_draft d = draft_of("The new lighthouse keeper plays chess on Sundays");
+    d.categories = labels;
+    d.category_count = 2;
+    d.metadata = uar_str_of("{\"k\":{\"deep\":[true,null]}}");
+    return add(arg, &d);
+}
+
+static uar_status act_reinforce(void *arg) {
+    uar_memory_draft d = draft_of("my sister's  NAME is Ada");
+    d.metadata = uar_str_of("{\"more\":1}");
+    return add(arg, &d);
+}
+
+static uar_status act_supersede(void *arg) {
+    bench *b = arg;
+    char text[64];
+    (void)snprintf(text, sizeof text, "The walrus moved to house %u", b->round++);
+    uar_memory_draft d = draft_of(text);
+    d.subject = uar_str_of("walrus");
+    d.attribute = uar_str_of("home");
+    return add(b, &d);
+}
+
+static uar_status act_update(void *arg) {
+    bench *b = arg;
+    char text[64];
+    uar_memory_change change;
+    (void)snprintf(text, sizeof text, "The walrus was renamed %u times", b->round++);
+    uar_memory_patch patch = { UAR_MEMORY_PATCH_INIT, .content = uar_str_of(text),
+                               .metadata = uar_str_of("{\"v\":2}") };
+    OUTPUT_PREPARE(change);
+    uar_status status = uar_memory_update_sync(&change, b->memory, &b->who, b->id, &patch, NULL);
+    OUTPUT_CHECK(status, change, "uar_memory_update_sync");
+    return status;
+}
+
+static uar_status act_delete(void *arg) {
+    bench *b = arg;
+    uar_memory_change change;
+    OUTPUT_PREPARE(change);
+    uar_status status = uar_memory_delete_sync(&change, b->memory, &b->who, b->id, NULL);
+    OUTPUT_CHECK(status, change, "uar_memory_delete_sync");
+    return status;
+}
+
+/* A failed deletion deleted nothing; one that worked is done. */
+static uar_status delete_again(void *arg, uar_status was) {
+    bench *b = arg;
+    uar_memory_records *found = NULL;
+    uar_status then = uar_memory_get_sync(&found, b->memory, &b->who, b->id, NULL);
+    uar_memory_records_free(found);
+    if (was != UAR_OK) return then == UAR_OK ? act_delete(b) : then;
+    FAULT_EXPECT(then == UAR_E_NOT_FOUND, "a deleted record answers %s", uar_status_name(then));
+    return UAR_OK;
+}
+
+static uar_status act_delete_where(void *arg) {
+    bench *b = arg;
+    uar_memory_erasure erasure;
+    uar_memory_filter filter = { UAR_MEMORY_FILTER_INIT, .metadata = uar_str_of("{\"n\":[1,2]}") };
+    OUTPUT_PREPARE(erasure);
+    uar_status status = uar_memory_delete_where_sync(&erasure, b->memory, &b->who, &filter, NULL);
+    OUTPUT_CHECK(status, erasure, "uar_memory_delete_where_sync");
+    return status;
+}
+
+static uar_status act_clean(void *arg) {
+    bench *b = arg;
+    uint64_t pending;
+    OUTPUT_PREPARE(pending);
+    uar_status status = uar_memory_clean_sync(&pending, b->memory, NULL);
+    OUTPUT_CHECK(status, pending, "uar_memory_clean_sync");
+    return status;
+}
+
+static uar_status act_reindex(void *arg) {
+    return uar_memory_reindex_sync(((bench *)arg)->memory, NULL);
+}
+
+/* ---- reading ---- */
+
+static uar_status take_records(uar_status status, uar_memory_records *records, size_t least, const char *call) {
+    if (status != UAR_OK && !output_is_untouched(&records, sizeof records))
+        fault_note("%s failed and touched its output", call);
+    if (status != UAR_OK) return status;
+    FAULT_EXPECT(records->count >= least, "%s answers %zu records for a fault", call, records->count);
+    uar_memory_records_free(records);
+    return UAR_OK;
+}
+
+static uar_status act_get(void *arg) {
+    bench *b = arg;
+    uar_memory_records *out;
+    OUTPUT_PREPARE(out);
+    uar_status status = uar_memory_get_sync(&out, b->memory, &b->who, b->id, NULL);
+    return take_records(status, out, 1, "get");
+}
+
+static uar_status act_list(void *arg) {
+    bench *b = arg;
+    uar_memory_records *out;
+    OUTPUT_PREPARE(out);
+    uar_status status = uar_memory_list_sync(&out, b->memory, &b->who, NULL, uar_str_of(NULL), 3, NULL);
+    return take_records(status, out, 3, "list");
+}
+
+static uar_status act_history(void *arg) {
+    bench *b = arg;
+    uar_memory_records *out;
+    OUTPUT_PREPARE(out);
+    uar_status status = uar_memory_history_sync(&out, b->memory, &b->who, b->id, NULL);
+    return take_records(status, out, 1, "history");
+}
+
+static uar_status act_stats(void *arg) {
+    bench *b = arg;
+    uar_memory_stats stats;
+    OUTPUT_PREPARE(stats);
+    uar_status status = uar_memory_stats_sync(&stats, b->memory, &b->who, NULL, NULL);
+    OUTPUT_CHECK(status, stats, "uar_memory_stats_sync");
+    if (status == UAR_OK) FAULT_EXPECT(stats.total == 4, "%llu records", (unsigned long long)stats.total);
+    return status;
+}
+
+static uar_status drop_text(void *ctx, const char *bytes, size_t len) {
+    *(size_t *)ctx += len + (bytes == NULL);
+    return UAR_OK;
+}
+
+static uar_status drop_piece(void *ctx, uar_str piece) {
+    return drop_text(ctx, piece.ptr, piece.len);
+}
+
+static uar_status act_search(void *arg) {
+    bench *b = arg;
+    uar_memory_hits *hits;
+    size_t written = 0;
+    OUTPUT_PREPARE(hits);
+    uar_status status = uar_memory_search_sync(&hits, b->memory, &b->who,
+                                               uar_str_of("where does the walrus live, POL-358?"), NULL, 5, NULL);
+    OUTPUT_CHECK(status, hits, "uar_memory_search_sync");
+    if (status != UAR_OK) return status;
+    FAULT_EXPECT(hits->count >= 1, "no hits for a fault");
+    status = uar_memory_hits_json(hits, &b->port->door, drop_piece, &written);
+    uar_memory_hits_free(hits);
+    return status;
+}
+
+static uar_status act_search_batch(void *arg) {
+    bench *b = arg;
+    uar_memory_hits *hits[2];
+    uar_memory_query queries[2] = { { uar_str_of("walrus"), NULL, 2 }, { uar_str_of("tea or coffee"), NULL, 2 } };
+    OUTPUT_PREPARE(hits);
+    uar_status status = uar_memory_search_batch_sync(hits, b->memory, &b->who, queries, 2, NULL);
+    OUTPUT_CHECK(status, hits, "uar_memory_search_batch_sync");
+    if (status != UAR_OK) return status;
+    for (size_t i = 0; i < 2; i++) {
+        FAULT_EXPECT(hits[i]->count >= 1, "no hits for a fault");
+        uar_memory_hits_free(hits[i]);
+    }
+    return UAR_OK;
+}
+
+static uar_status act_export(void *arg) {
+    bench *b = arg;
+    size_t written = 0;
+    uar_status status = uar_memory_export_sync(b->memory, &b->who, NULL, drop_piece, &written, NULL);
+    if (status == UAR_OK) FAULT_EXPECT(written > 400, "an export of %zu bytes", written);
+    return status;
+}
+
+static uar_status act_check(void *arg) {
+    return uar_memory_check_sync(((bench *)arg)->memory, NULL);
+}
+
+/* ---- import, open ---- */
+
+static void line_failed(void *ctx, uint64_t line, const uar_error *err) {
+    bench *b = ctx;
+    (void)b;
+    FAULT_EXPECT(err->code == UAR_E_NOMEM, "line %llu is refused with %s", (unsigned long long)line,
+                 uar_status_name(err->code));
+}
+
+static uar_status import_as(bench *b, uint32_t flags) {
+    static const char lines[] = "{\"content\":\"The first imported line\",\"metadata\":{\"a\":1}}\n"
+                                "{\"content\":\"The second one\",\"categories\":[\"x\"]}\n";
+    uar_memory_imported done;
+    OUTPUT_PREPARE(done);
+    uar_status status =
+        uar_memory_import_sync(&done, b->memory, &b->who, uar_str_of(lines), flags, line_failed, b, NULL);
+    OUTPUT_CHECK(status, done, "uar_memory_import_sync");
+    if (status != UAR_OK) return status;
+    FAULT_EXPECT(done.added + done.reinforced + done.failed + done.skipped == 2, "lines are not counted whole");
+    return done.failed == 0 ? UAR_OK : UAR_E_NOMEM;
+}
+
+static uar_status act_import(void *arg) {
+    return import_as(arg, 0);
+}
+
+static uar_status act_import_verbatim(void *arg) {
+    return import_as(arg, UAR_MEMORY_IMPORT_VERBATIM);
+}
+
+static uar_status act_open(void *arg) {
+    bench *b = arg;
+    uar_error why = UAR_ERROR_INIT;
+    uar_memory *memory = open_memory(b);
+    if (memory == NULL) {
+        fault_note("uar_memory_open gave NULL");
+        return UAR_E_NOMEM;
+    }
+    uar_memory_status state = uar_memory_state(memory, &why);
+    FAULT_EXPECT(state == UAR_MEMORY_READY || state == UAR_MEMORY_UNAVAILABLE || state == UAR_MEMORY_REINDEXING,
+                 "state %s after opening", uar_memory_status_name(state));
+    uar_memory_free(memory);
+    return state == UAR_MEMORY_READY ? UAR_OK : why.code;
+}
+
+static uar_status act_create(void *arg) {
+    store_files_remove(path);
+    return act_open(arg);
+}
+
+/* ---- in a run ---- */
+
+typedef struct run_bench {
+    world *w;
+    bench *b;
+} run_bench;
+
+static void *open_run(fault_port *port) {
+    run_bench *r = calloc(1, sizeof *r);
+    if (r == NULL) abort();
+    r->b = open_bench(port);
+    r->w = world_new(port);
+    r->w->memory = uar_memory_ref(r->b->memory);
+    world_must_build(r->w);
+    return r;
+}
+
+static uar_status say_to_end(world *w, const char *input) {
+    uar_run_id id;
+    memset(&id, 0, sizeof id);
+    uar_status status = world_say_in(w, "s", input, &id);
+    if (!uar_uuid_is_none(id))
+        FAULT_EXPECT(world_drive(w, run_has_closed, &id, 60000) || atomic_load(&w->port->fired),
+                     "the run never closes");
+    return status;
+}
+
+static size_t count_kind(world *w, uar_event_kind kind) {
+    size_t n = 0;
+    for (size_t i = 0; i < w->heard.count; i++)
+        n += w->heard.items[i].what == UAR_NEXT_EVENT && w->heard.items[i].kind == kind;
+    return n;
+}
+
+/* Without memory the run goes on and says so. */
+static uar_status say_with(run_bench *r, const char *input, uar_event_kind kind) {
+    size_t before = count_kind(r->w, kind), errors = count_kind(r->w, UAR_EVENT_ERROR);
+    uar_status status = say_to_end(r->w, input);
+    if (status != UAR_OK) return status;
+    if (count_kind(r->w, kind) > before) return UAR_OK;
+    FAULT_EXPECT(count_kind(r->w, UAR_EVENT_ERROR) > errors || atomic_load(&r->w->port->fired),
+                 "%s is missing and nothing says why", uar_event_kind_name(kind));
+    return UAR_E_NOMEM;
+}
+
+static uar_status act_recall(void *arg) {
+    return say_with(arg, "Where does the walrus live?", UAR_EVENT_MEMORY_RECALL);
+}
+
+static uar_status act_capture(void *arg) {
+    run_bench *r = arg;
+    char text[80];
+    (void)snprintf(text, sizeof text, "Remember that my locker number is %u.", 100 + r->b->round++);
+    return say_with(r, text, UAR_EVENT_MEMORY_MUTATION);
+}
+
+static void inspect_run(void *arg, uar_status status) {
+    run_bench *r = arg;
+    char text[160];
+    for (size_t i = 0; i < r->w->run_count; i++) {
+        uar_run_id id = r->w->runs[i];
+        FAULT_EXPECT(world_drive(r->w, run_has_closed, &id, 60000), "a run never closes");
+        const char *fault = witness_fault(r->w->heard.items, r->w->heard.count, id, VERDICT_ENDED, text);
+        FAULT_EXPECT(fault == NULL, "events: %s", fault);
+    }
+    inspect_memory(r->b, status);
+}
+
+static void close_run(void *arg) {
+    run_bench *r = arg;
+    world_free(r->w);
+    close_bench(r->b);
+    free(r);
+}
+
+/* ---- the list ---- */
+
+static sweep_scenario scenarios[] = {
+    { "memory_open", open_closed, act_open, NULL, NULL, close_bench, 0 },
+    { "memory_create", open_closed, act_create, NULL, NULL, close_bench, 0 },
+    { "memory_add", open_bench, act_add, inspect_memory, NULL, close_bench, 0 },
+    { "memory_reinforce", open_bench, act_reinforce, inspect_memory, NULL, close_bench, 0 },
+    { "memory_supersede", open_bench, act_supersede, inspect_memory, NULL, close_bench, 0 },
+    { "memory_update", open_bench, act_update, inspect_memory, NULL, close_bench, 0 },
+    { "memory_delete", open_bench, act_delete, inspect_memory, delete_again, close_bench, 0 },
+    { "memory_delete_where", open_bench, act_delete_where, inspect_memory, NULL, close_bench, 0 },
+    { "memory_clean", open_bench, act_clean, inspect_memory, NULL, close_bench, 0 },
+    { "memory_reindex", open_bench, act_reindex, inspect_memory, NULL, close_bench, 0 },
+    { "memory_get", open_bench, act_get, inspect_memory, NULL, close_bench, 0 },
+    { "memory_list", open_bench, act_list, inspect_memory, NULL, close_bench, 0 },
+    { "memory_history", open_bench, act_history, inspect_memory, NULL, close_bench, 0 },
+    { "memory_stats", open_bench, act_stats, inspect_memory, NULL, close_bench, 0 },
+    { "memory_search", open_bench, act_search, inspect_memory, NULL, close_bench, 0 },
+    { "memory_search_batch", open_bench, act_search_batch, inspect_memory, NULL, close_bench, 0 },
+    { "memory_export", open_bench, act_export, inspect_memory, NULL, close_bench, 0 },
+    { "memory_import", open_bench, act_import, inspect_memory, NULL, close_bench, 0 },
+    { "memory_import_verbatim", open_bench, act_import_verbatim, inspect_memory, NULL, close_bench, 0 },
+    { "memory_check", open_bench, act_check, inspect_memory, NULL, close_bench, 0 },
+    { "memory_recall_in_a_run", open_run, act_recall, inspect_run, NULL, close_run, 0 },
+    { "memory_capture_after_a_run", open_run, act_capture, inspect_run, NULL, close_run, 0 },
+};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+int main(void) {
+    struct CMUnitTest tests[COUNT(scenarios)];
+    sqlite_port_install();
+    make_template();
+    memset(tests, 0, sizeof tests);
+    for (size_t i = 0; i < COUNT(scenarios); i++) {
+        if (scenarios[i].quick == 0) scenarios[i].quick = 40;
+        tests[i].name = scenarios[i].name;
+        tests[i].test_func = test_sweep;
+        tests[i].initial_state = &scenarios[i];
+    }
+    int failed =
+        _cmocka_run_group_tests("every allocation of the memory service may fail", tests, COUNT(tests), NULL, NULL);
+    store_files_remove(path);
+    store_files_remove(template_path);
+    (void)rmdir(folder);
+    return failed;
+}
