@@ -11,6 +11,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +50,26 @@ static int attributes(posix_spawnattr_t *attr) {
     return fault;
 }
 
+static bool is_key(const char *entry) {
+    static const char end[] = "_API_KEY=";
+    const char *equals = strchr(entry, '=');
+    size_t name = equals != NULL ? (size_t)(equals + 1 - entry) : 0;
+    return name >= sizeof end - 1 && memcmp(entry + name - (sizeof end - 1), end, sizeof end - 1) == 0;
+}
+
+/* The environment without the keys of model services: a tool runs what a model asked for. NULL: out of memory. */
+static char **environment_without_keys(void) {
+    size_t count = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **kept = malloc((count + 1) * sizeof *kept);
+    size_t n = 0;
+    for (size_t i = 0; kept != NULL && i < count; i++)
+        if (!is_key(environ[i])) kept[n++] = environ[i];
+    if (kept != NULL) kept[n] = NULL;
+    return kept;
+}
+
 static int spawn(pid_t *pid, char *const *command, int in, int out, int err) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -61,7 +84,10 @@ static int spawn(pid_t *pid, char *const *command, int in, int out, int err) {
     if (fault == 0) fault = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
     if (fault == 0) fault = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
     if (fault == 0) fault = posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-    if (fault == 0) fault = posix_spawnp(pid, command[0], &actions, &attr, command, environ);
+    char **environment = fault == 0 ? environment_without_keys() : NULL;
+    if (fault == 0 && environment == NULL) fault = ENOMEM;
+    if (fault == 0) fault = posix_spawnp(pid, command[0], &actions, &attr, command, environment);
+    free(environment);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);
     return fault;

@@ -48,6 +48,15 @@ want event_has ToolEnd c3 '"ok":false'
 want event_has ToolEnd c3 'exit status 3: first no such city'
 end
 
+it "a tool never sees the keys of model services"
+new_store
+printf '[%s]' "$(tool look 'echo \\\"$OPENAI_API_KEY$PLAIN\\\"')" >look.json
+{ call_line 'c1:look:{}'; answer done; } >look.jsonl
+OPENAI_API_KEY=sesame PLAIN=seen uar --json --model script:look.jsonl run "Hi" --tools look.json
+want code 0
+want event_has ToolEnd c1 '"result":"seen"'
+end
+
 it "calls of one turn run at the same time"
 new_store
 printf '[%s,%s]' "$(tool left 'touch left; i=0; while [ ! -e right ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done; [ -e right ]')" \
