@@ -44,6 +44,9 @@ void json_free(const uar_allocator *a, cJSON *node);
 const cJSON *json_member(const cJSON *object, const char *key);
 uar_str json_text(const cJSON *object, const char *key); /* absent if missing or no string; U+0000 can't occur */
 bool json_flag(const cJSON *object, const char *key, bool fallback);
+/* Strict forms: false if the member is missing or of another type. The text is appended to `out`, whose error sticks. */
+bool json_read_flag(bool *out, const cJSON *object, const char *key);
+bool json_read_text(buffer *out, const cJSON *object, const char *key);
 bool json_u64(const cJSON *object, const char *key, uint64_t *out); /* false: missing, no integer, out of range */
 bool json_i64(const cJSON *object, const char *key, int64_t *out);
 bool json_f64(const cJSON *object, const char *key, double *out);

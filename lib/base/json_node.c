@@ -183,3 +183,15 @@ const char *json_skip_plain(const char *p, const char *end) {
     }
     return p;
 }
+
+bool json_read_flag(bool *out, const cJSON *object, const char *key) {
+    const cJSON *node = json_member(object, key);
+    *out = cJSON_IsTrue(node);
+    return cJSON_IsBool(node);
+}
+
+bool json_read_text(buffer *out, const cJSON *object, const char *key) {
+    uar_str text = json_text(object, key);
+    buffer_append_str(out, text);
+    return text.ptr != NULL;
+}

@@ -25,18 +25,6 @@ static int hex_value(char c) {
     return -1;
 }
 
-static bool load_flag(bool *out, const cJSON *doc, const char *key) {
-    const cJSON *node = json_member(doc, key);
-    *out = cJSON_IsTrue(node);
-    return cJSON_IsBool(node);
-}
-
-static bool load_text(buffer *out, const cJSON *doc, const char *key) {
-    uar_str text = json_text(doc, key);
-    buffer_append_str(out, text);
-    return text.ptr != NULL;
-}
-
 /* Only what a lane would hold back by itself may wait in it. */
 static bool is_held_back(const uint8_t *bytes, size_t len, const uar_allocator *a) {
     utf8_lane lane;
@@ -56,7 +44,7 @@ static uar_status load_lane(utf8_lane *lane, const cJSON *owner, const char *key
     uint8_t held[sizeof lane->held];
     bool good = hex.ptr != NULL && hex.len % 2 == 0 && hex.len / 2 <= sizeof held && json_u64(doc, "nuls", &nuls) &&
                 json_u64(doc, "broken", &broken) && nuls <= UINT32_MAX && broken <= UINT32_MAX &&
-                load_flag(&lane->truncated, doc, "truncated");
+                json_read_flag(&lane->truncated, doc, "truncated");
     for (size_t i = 0; good && i < hex.len; i += 2) {
         int high = hex_value(hex.ptr[i]), low = hex_value(hex.ptr[i + 1]);
         good = high >= 0 && low >= 0;
@@ -123,17 +111,18 @@ static bool load_numbers(draft_call *c, const cJSON *doc) {
 }
 
 static bool load_texts(draft_call *c, const cJSON *doc) {
-    return load_text(&c->id, doc, "id") && load_text(&c->name, doc, "name") &&
-           load_text(&c->arguments, doc, "arguments") && load_text(&c->effective, doc, "effective") &&
-           load_text(&c->reason, doc, "reason") && load_text(&c->result, doc, "result");
+    return json_read_text(&c->id, doc, "id") && json_read_text(&c->name, doc, "name") &&
+           json_read_text(&c->arguments, doc, "arguments") && json_read_text(&c->effective, doc, "effective") &&
+           json_read_text(&c->reason, doc, "reason") && json_read_text(&c->result, doc, "result");
 }
 
 static uar_status load_call(draft *d, const cJSON *doc) {
     draft_call *c = draft_call_add(d, 0);
     if (c == NULL) return d->text.status;
-    bool good = load_numbers(c, doc) && load_texts(c, doc) && load_flag(&c->decision_saved, doc, "decision_saved") &&
-                load_flag(&c->asks, doc, "asks") && load_flag(&c->announced, doc, "announced") &&
-                load_flag(&c->ok, doc, "ok") && (c->state != CALL_SAVED || c->result.len == 0);
+    bool good = load_numbers(c, doc) && load_texts(c, doc) &&
+                json_read_flag(&c->decision_saved, doc, "decision_saved") && json_read_flag(&c->asks, doc, "asks") &&
+                json_read_flag(&c->announced, doc, "announced") && json_read_flag(&c->ok, doc, "ok") &&
+                (c->state != CALL_SAVED || c->result.len == 0);
     return good ? load_lane(&c->lane, doc, "lane", d->alloc) : UAR_E_CORRUPT;
 }
 
@@ -147,8 +136,8 @@ static uar_status load_calls(draft *d, const cJSON *list) {
 }
 
 uar_status draft_load(draft *d, const cJSON *doc) {
-    bool good = load_text(&d->text, doc, "text") && load_text(&d->reasoning, doc, "reasoning") &&
-                load_text(&d->opaque, doc, "opaque");
+    bool good = json_read_text(&d->text, doc, "text") && json_read_text(&d->reasoning, doc, "reasoning") &&
+                json_read_text(&d->opaque, doc, "opaque");
     uar_status status = good ? load_lane(&d->text_lane, doc, "text_lane", d->alloc) : UAR_E_CORRUPT;
     if (status == UAR_OK) status = load_lane(&d->reasoning_lane, doc, "reasoning_lane", d->alloc);
     if (status == UAR_OK) status = load_calls(d, json_member(doc, "calls"));

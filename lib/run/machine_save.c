@@ -21,21 +21,9 @@ static void save_usage(json_writer *w, const char *key, const uar_usage *u) {
     json_object_end(w);
 }
 
-static bool load_flag(bool *out, const cJSON *doc, const char *key) {
-    const cJSON *node = json_member(doc, key);
-    *out = cJSON_IsTrue(node);
-    return cJSON_IsBool(node);
-}
-
-static bool load_text(buffer *out, const cJSON *doc, const char *key) {
-    uar_str text = json_text(doc, key);
-    buffer_append_str(out, text);
-    return text.ptr != NULL;
-}
-
 static bool load_usage(uar_usage *u, const cJSON *owner, const char *key) {
     const cJSON *doc = json_member(owner, key);
-    return load_flag(&u->known, doc, "known") && json_u64(doc, "input", &u->input) &&
+    return json_read_flag(&u->known, doc, "known") && json_u64(doc, "input", &u->input) &&
            json_u64(doc, "cache_read", &u->cache_read) && json_u64(doc, "cache_write", &u->cache_write) &&
            json_u64(doc, "output", &u->output) && json_u64(doc, "reasoning", &u->reasoning);
 }
@@ -154,16 +142,16 @@ static bool load_numbers(machine *m, const cJSON *doc) {
 }
 
 static bool load_flags(machine *m, const cJSON *doc) {
-    return load_flag(&m->captures, doc, "captures") && load_flag(&m->answer_stored, doc, "answer_stored") &&
-           load_flag(&m->model_open, doc, "model_open") && load_flag(&m->wait_open, doc, "wait_open") &&
-           load_flag(&m->save_open, doc, "save_open") && load_flag(&m->save_waits, doc, "save_waits") &&
-           load_flag(&m->ending, doc, "ending") && load_flag(&m->parks, doc, "parks") &&
-           load_flag(&m->cancel_after_step, doc, "cancel_after_step");
+    return json_read_flag(&m->captures, doc, "captures") && json_read_flag(&m->answer_stored, doc, "answer_stored") &&
+           json_read_flag(&m->model_open, doc, "model_open") && json_read_flag(&m->wait_open, doc, "wait_open") &&
+           json_read_flag(&m->save_open, doc, "save_open") && json_read_flag(&m->save_waits, doc, "save_waits") &&
+           json_read_flag(&m->ending, doc, "ending") && json_read_flag(&m->parks, doc, "parks") &&
+           json_read_flag(&m->cancel_after_step, doc, "cancel_after_step");
 }
 
 static uar_status load_texts(machine *m, const cJSON *doc) {
-    bool good = load_text(&m->input, doc, "input") && load_text(&m->model, doc, "model") &&
-                load_text(&m->end_message, doc, "end_message");
+    bool good = json_read_text(&m->input, doc, "input") && json_read_text(&m->model, doc, "model") &&
+                json_read_text(&m->end_message, doc, "end_message");
     const buffer *all[] = { &m->input, &m->model, &m->end_message };
     for (size_t i = 0; i < 3; i++)
         if (all[i]->status != UAR_OK) return all[i]->status == UAR_E_NOMEM ? UAR_E_NOMEM : UAR_E_CORRUPT;
