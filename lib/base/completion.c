@@ -142,6 +142,7 @@ uar_status uar_completion_text(uar_completion *done, const char *text, size_t le
     if (!uar_completion_is_open(done)) return UAR_E_STALE;
     if (done->kind != COMPLETION_VALUE) return end_refused(done, UAR_E_INVALID, "this call takes no text");
     if (len > VALUE_MAX) return end_refused(done, UAR_E_TOO_LARGE, NULL);
+    if (text == NULL && len != 0) return end_refused(done, UAR_E_INVALID, "the text is NULL but has a length");
     uar_str value = uar_str_n(text != NULL ? text : "", text != NULL ? len : 0);
     if (!utf8_is_valid(value)) return end_refused(done, UAR_E_UTF8, "the text is not valid UTF-8");
     completion_result result = { .status = UAR_OK, .value = value, .is_text = true };

@@ -9,11 +9,11 @@ uar_status struct_in(void *out, size_t known, const void *in, const char *name, 
     if (in != NULL) memcpy(&size, in, sizeof size);
     if (size < sizeof size)
         return error_set(err, UAR_E_STRUCT, "%s: its size is not set; begin it with its INIT macro", name);
+    if (in != NULL) memcpy(out, in, size < known ? size : known);
+    memcpy(out, &known, sizeof known);
     const unsigned char *bytes = in;
     for (size_t i = known; in != NULL && i < size; i++)
         if (bytes[i] != 0)
             return error_set(err, UAR_E_STRUCT, "%s: it sets a field that this library doesn't know", name);
-    if (in != NULL) memcpy(out, in, size < known ? size : known);
-    memcpy(out, &known, sizeof known);
     return UAR_OK;
 }

@@ -2,7 +2,8 @@
  * Taking in a struct of the host whose first member is its size.
  *
  * A shorter struct of an older header is accepted: what it lacks is zero. A longer one of a newer header is accepted if the
- * bytes that this library doesn't know are zero, else UAR_E_STRUCT names the struct.
+ * bytes that this library doesn't know are zero, else UAR_E_STRUCT names the struct; what is known of it is filled in all the
+ * same, so that whoever takes the struct over can destroy it.
  */
 #ifndef UAR_LIB_BASE_STRUCT_IN_H
 #define UAR_LIB_BASE_STRUCT_IN_H

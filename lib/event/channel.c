@@ -122,6 +122,13 @@ void channel_close(channel *ch) {
     subscription_wake(&wake);
 }
 
+void channel_abandon(channel *ch) {
+    mutex_lock(&ch->lock);
+    ch->abandoned = true;
+    mutex_unlock(&ch->lock);
+    channel_close(ch);
+}
+
 bool channel_is_closed(channel *ch) {
     mutex_lock(&ch->lock);
     bool closed = ch->closed;
@@ -221,6 +228,7 @@ bool channel_collect(tap *t, tap_batch *batch) {
     collect_events(t, batch);
     bool more = t->next_id <= newest(ch);
     batch->has_closed = !more && ch->closed;
+    batch->is_abandoned = ch->abandoned;
     t->queued = more; /* a tap that read the end is never queued again: a channel closes once */
     mutex_unlock(&ch->lock);
     return more;

@@ -31,6 +31,7 @@ typedef struct channel {
     bool reserved;               /* lock: a slot is kept for the terminal event */
     bool ended;                  /* lock: the terminal event was published */
     bool closed;                 /* lock */
+    bool abandoned;              /* lock: closing it is not told */
     struct channel *prev, *next; /* hub lock: in the registry */
     bool listed;                 /* hub lock */
 } channel;
@@ -48,6 +49,8 @@ uar_status channel_reserve_terminal(channel *ch);
  * UAR_E_STALE: the run has ended and this is neither MemoryMutation nor Error. UAR_E_CLOSED. UAR_E_NOMEM.
  */
 uar_status channel_publish(channel *ch, uar_event *event);
+/* Close a channel of a run that never was: subscribers hear nothing of it. */
+void channel_abandon(channel *ch);
 /* Nothing more will come. Subscribers hear it after they had everything else. Closing again does nothing. */
 void channel_close(channel *ch);
 bool channel_is_closed(channel *ch);

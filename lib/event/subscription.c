@@ -137,6 +137,7 @@ static bool refill(uar_subscription *sub) {
             mutex_unlock(&sub->lock);
         } else if (sub->batch.has_closed) {
             hub_finish_tap(sub->hub, t);
+            if (sub->batch.is_abandoned) sub->batch.has_closed = false;
         }
     }
     return true;

@@ -64,6 +64,7 @@ static inline void tap_unlink(tap_list *list, tap *t, tap_place place) {
 typedef struct tap_batch {
     bool has_gap;
     bool has_closed;
+    bool is_abandoned; /* the end is not told */
     uar_run_id run;
     uar_gap gap;
     uar_run_snapshot *snapshot; /* of the gap; owned */

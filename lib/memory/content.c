@@ -73,6 +73,15 @@ static uar_status keep_text(uar_str *out, arena *ar, buffer *bytes, uar_error *e
     return status == UAR_OK ? UAR_OK : error_plain(err, status);
 }
 
+/* No deeper than a reader goes, so the recursion is bounded. */
+static bool is_deeper_than(const cJSON *node, int levels) {
+    if (!cJSON_IsObject(node) && !cJSON_IsArray(node)) return false;
+    if (levels == 0) return true;
+    for (const cJSON *child = node->child; child != NULL; child = child->next)
+        if (is_deeper_than(child, levels - 1)) return true;
+    return false;
+}
+
 uar_status content_metadata(uar_str *out, arena *ar, uar_str given, uar_error *err) {
     if (given.ptr == NULL) {
         *out = STR("{}");
@@ -81,9 +90,13 @@ uar_status content_metadata(uar_str *out, arena *ar, uar_str given, uar_error *e
     cJSON *tree = NULL;
     uar_status status = json_read(&tree, ar->alloc, given, MEMORY_METADATA_MAX, err);
     if (status != UAR_OK) return status;
-    if (!cJSON_IsObject(tree)) {
+    /* An export puts it into a record, and what was exported must come in again. */
+    const char *fault = !cJSON_IsObject(tree)                         ? "the metadata is not a JSON object"
+                        : is_deeper_than(tree, MEMORY_METADATA_DEPTH) ? "the metadata is nested too deeply"
+                                                                      : NULL;
+    if (fault != NULL) {
         json_free(ar->alloc, tree);
-        return error_set(err, UAR_E_INVALID, "the metadata is not a JSON object");
+        return error_set(err, UAR_E_INVALID, "%s", fault);
     }
     buffer bytes;
     buffer_init(&bytes, ar->alloc, MERGED_METADATA_MAX);

@@ -42,6 +42,9 @@ static void append_escaped(buffer *out, int32_t c) {
     case '&': buffer_append_text(out, "&amp;"); break;
     case '<': buffer_append_text(out, "&lt;"); break;
     case '>': buffer_append_text(out, "&gt;"); break;
+    /* Brackets hold the origin of an item; what a record says must not look like one. */
+    case '[': buffer_append_text(out, "&#91;"); break;
+    case ']': buffer_append_text(out, "&#93;"); break;
     default: utf8_append(out, (uint32_t)c);
     }
 }

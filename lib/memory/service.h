@@ -20,6 +20,7 @@
 #define MEMORY_TEXT_MAX ((size_t)64 * 1024)
 /* Longest metadata that is given; merged ones may grow to sixteen times this. */
 #define MEMORY_METADATA_MAX ((size_t)64 * 1024)
+#define MEMORY_METADATA_DEPTH 60
 #define MEMORY_CATEGORIES_MAX 32
 #define MEMORY_LIMIT_MAX 1000
 

@@ -48,7 +48,11 @@ static size_t escape_read(uar_str text, char *out) {
     static const struct {
         uar_str escape;
         char character;
-    } escapes[] = { { STR_INIT("&lt;"), '<' }, { STR_INIT("&gt;"), '>' }, { STR_INIT("&amp;"), '&' } };
+    } escapes[] = { { STR_INIT("&lt;"), '<' },
+                    { STR_INIT("&gt;"), '>' },
+                    { STR_INIT("&#91;"), '[' },
+                    { STR_INIT("&#93;"), ']' },
+                    { STR_INIT("&amp;"), '&' } };
     for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
         if (!starts_with(text, escapes[i].escape)) continue;
         *out = escapes[i].character;

@@ -12,6 +12,7 @@
 #define SAVE_RETRY_MS 100
 #define MODEL_RETRY_MS 250
 #define MODEL_RETRY_MAX_MS 10000
+#define MODEL_RETRY_AFTER_MAX_MS 60000
 #define MESSAGE_MAX ((size_t)64 << 20)
 
 void machine_init(machine *m, const uar_allocator *alloc, const machine_limits *limits) {
@@ -393,12 +394,19 @@ static void want_wait(machine *m, uint64_t ms) {
     want_number(m, EFFECT_WAIT, ms);
 }
 
+/* What a run that failed because of its model is told to have failed with. A call that stopped unasked was cut, and words
+ * for how a run ends are not the model's to use. */
+static uar_status model_failure(uar_status status) {
+    if (status == UAR_OK || status == UAR_E_CANCELLED) return UAR_E_MODEL_CUT;
+    return status == UAR_E_PARKED || status == UAR_E_ABANDONED ? UAR_E_MODEL : status;
+}
+
 static void feed_model_failed(machine *m, const outcome *o) {
     end_model_call(m);
-    if (!o->retryable || m->attempt >= m->limits.model_attempts) {
+    /* A provider that wants to be left alone for long is no reason to hold the session for as long. */
+    if (!o->retryable || m->attempt >= m->limits.model_attempts || o->number > MODEL_RETRY_AFTER_MAX_MS) {
         end_draft(m);
-        /* Stopped without being asked to: cut. */
-        machine_stop(m, UAR_RUN_FAILED, o->status != UAR_OK ? o->status : UAR_E_MODEL_CUT, o->message);
+        machine_stop(m, UAR_RUN_FAILED, model_failure(o->status), o->message);
         return;
     }
     if (!draft_is_empty(&m->draft)) {
@@ -481,10 +489,25 @@ static void save_succeeded(machine *m, const outcome *o) {
     machine_calls_go_on(m);
 }
 
+/* The end itself could not be stored. What is true now is that the run failed: that is stored, once, with the text that
+ * streamed kept as a cut message. Whether it works or not, the run is over. */
+static void end_save_failed(machine *m, uar_status status, uar_str message) {
+    bool again = m->end_state != UAR_RUN_FAILED;
+    set_end(m, UAR_RUN_FAILED, status, message);
+    if (!again) {
+        finish(m);
+        return;
+    }
+    m->waits = SAVE_TRIES;
+    machine_mark_facts(m);
+    machine_want_save(m, SAVE_END);
+}
+
 static void save_failed(machine *m, const outcome *o) {
+    uar_status status = o->status == UAR_E_CONFLICT ? UAR_E_BUSY : o->status;
     switch (m->save) {
     case SAVE_TURN:
-        set_end(m, UAR_RUN_FAILED, o->status, o->message);
+        set_end(m, UAR_RUN_FAILED, status, o->message);
         finish_unsaved(m);
         return;
     case SAVE_CALLS:
@@ -492,14 +515,18 @@ static void save_failed(machine *m, const outcome *o) {
         if (m->phase == PHASE_STOP)
             machine_stop_go_on(m);
         else
-            machine_stop(m, UAR_RUN_FAILED, o->status, o->message);
+            machine_stop(m, UAR_RUN_FAILED, status, o->message);
         return;
-    case SAVE_END:
-        set_end(m, UAR_RUN_FAILED, o->status, o->message);
-        finish(m);
-        return;
+    case SAVE_END: end_save_failed(m, status, o->message); return;
     case SAVE_PARK: finish(m); return;
     }
+}
+
+/* A lost session stays lost. A full or failing disk fails a step; but an answer that is there is worth waiting for. */
+static bool is_worth_another_save(const machine *m, uar_status status) {
+    if (status == UAR_E_CONFLICT) return false;
+    bool disk = status == UAR_E_IO || status == UAR_E_FULL;
+    return uar_status_band(status) == UAR_BAND_RETRY || (disk && m->save == SAVE_END);
 }
 
 static void feed_saved(machine *m, const outcome *o) {
@@ -508,8 +535,7 @@ static void feed_saved(machine *m, const outcome *o) {
         save_succeeded(m, o);
         return;
     }
-    bool again = uar_status_band(o->status) == UAR_BAND_RETRY && o->status != UAR_E_CONFLICT && o->status != UAR_E_BUSY;
-    if (!again || ++m->waits >= SAVE_TRIES || m->phase == PHASE_STOP) {
+    if (!is_worth_another_save(m, o->status) || ++m->waits >= SAVE_TRIES || m->phase == PHASE_STOP) {
         save_failed(m, o);
         return;
     }

@@ -169,7 +169,9 @@ static bool end_is_sound(const machine *m) {
     const unsigned open = STATE(CALL_WRITING) | STATE(CALL_RUNNING), over = STATE(CALL_ENDED) | STATE(CALL_SAVED);
     const draft *d = &m->draft;
     bool was_stopped = m->stopped_in >= PHASE_TURN && m->stopped_in <= PHASE_CALLS;
-    if (m->end_state == UAR_RUN_DONE) return saves(m, SAVE_END) && d->call_count == 0 && m->stopped_in == PHASE_NEW;
+    /* Nothing stopped it: it is done, or its end could not be stored and it failed of that. */
+    bool ended_itself = m->end_state == UAR_RUN_DONE || m->end_state == UAR_RUN_FAILED;
+    if (ended_itself && m->stopped_in == PHASE_NEW) return saves(m, SAVE_END) && d->call_count == 0;
     if (!was_stopped || !saves(m, m->parks ? SAVE_PARK : SAVE_END) || !marks_are_all_news(d)) return false;
     if (!m->answer_stored) return d->call_count == 0;
     return states_are(d, m->parks ? ~open : over);

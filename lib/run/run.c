@@ -155,7 +155,7 @@ uar_status run_new(run **out, run_env *env, const run_spec *spec, uar_error *err
     if (status == UAR_OK) status = open_events(r);
     if (status == UAR_OK) status = machine_start(&r->machine, message, spec->input);
     if (status != UAR_OK) {
-        if (r->channel != NULL) channel_close(r->channel);
+        if (r->channel != NULL) channel_abandon(r->channel);
         run_unref(r);
         return error_plain(err, status);
     }
@@ -215,6 +215,10 @@ static void close_run(run *r) {
 /* The terminal event of a run whose end can't be stored. Without memory it is the one that was set aside. */
 static void end_unsaved(run *r, uar_status status, uar_str text) {
     if (r->ended) return;
+    if (!r->begun) {
+        uar_event_run_start start = { .input = buffer_str(&r->machine.input) };
+        (void)channel_publish(r->channel, event_new(r->origin, UAR_EVENT_RUN_START, &start));
+    }
     uar_event_run_failed failed = { .code = uar_str_of(uar_status_name(status)),
                                     .message = text,
                                     .usage = r->machine.spent };
@@ -313,6 +317,7 @@ static void publish(run *r, const effect *e) {
         r->break_wanted = true;
         return;
     }
+    if (e->event == UAR_EVENT_RUN_START) r->begun = true;
     if (e->event == UAR_EVENT_RUN_START && r->spec.input_repaired) report_repair(r);
     if (terminal) r->env->watch.told(r->env->watch.ctx, r);
 }

@@ -157,6 +157,9 @@ uar_status uar_stream_reasoning_opaque(uar_stream *stream, const char *data, siz
 }
 
 uar_status uar_stream_tool_call(uar_stream *stream, uint32_t index, uar_str id, uar_str name, uar_str arguments) {
+    const uar_str texts[] = { id, name, arguments };
+    for (size_t i = 0; i < 3; i++)
+        if (texts[i].ptr == NULL && texts[i].len != 0) return UAR_E_INVALID;
     outcome o = { .kind = OUTCOME_MODEL_CALL, .number = index, .id = id, .name = name, .text = arguments };
     return push(stream, &o, false);
 }

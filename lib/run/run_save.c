@@ -263,9 +263,7 @@ static void write_session(saving *s) {
 /* A record that moved under us means that somebody else holds the session. */
 static outcome saved(run *r, uar_status status, uar_str message) {
     outcome o = { .kind = OUTCOME_SAVED, .status = status, .message = message, .fresh = run_fresh(r) };
-    if (status != UAR_E_CONFLICT) return o;
-    o.status = UAR_E_BUSY;
-    o.message = STR("another process writes this session");
+    if (status == UAR_E_CONFLICT) o.message = STR("another process writes this session");
     return o;
 }
 

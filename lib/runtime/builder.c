@@ -96,12 +96,13 @@ uar_builder *uar_builder_new(const uar_builder_options *options) {
 
 void uar_builder_persistence(uar_builder *b, const uar_persistence *layer) {
     uar_persistence copy;
+    memset(&copy, 0, sizeof copy);
     uar_error err = UAR_ERROR_INIT;
     uar_status status = layer == NULL ? error_set(&err, UAR_E_INVALID, "the persistence layer is NULL")
                                       : struct_in(&copy, sizeof copy, layer, "uar_persistence", &err);
     if (!is_real(b) || status != UAR_OK || b->has_layer) {
         if (status == UAR_OK) status = error_set(&err, UAR_E_INVALID, "there are two persistence layers");
-        if (layer != NULL && err.code != UAR_E_STRUCT && copy.destroy != NULL) copy.destroy(copy.ctx);
+        if (copy.destroy != NULL) copy.destroy(copy.ctx);
         if (is_real(b)) keep_error(b, &err);
         return;
     }
@@ -159,8 +160,8 @@ void uar_builder_tool(uar_builder *b, const uar_tool *door) {
     uar_error err = UAR_ERROR_INIT;
     if (!is_real(b)) {
         uar_tool copy;
-        if (door != NULL && struct_in(&copy, sizeof copy, door, "uar_tool", NULL) == UAR_OK && copy.destroy != NULL)
-            copy.destroy(copy.ctx);
+        (void)struct_in(&copy, sizeof copy, door, "uar_tool", NULL);
+        if (copy.destroy != NULL) copy.destroy(copy.ctx);
         return;
     }
     uar_status status = door == NULL ? error_set(&err, UAR_E_INVALID, "the tool is NULL")

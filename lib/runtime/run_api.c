@@ -93,7 +93,7 @@ static uar_status start(uar_run_id *out, uar_runtime *rt, const run_spec *spec, 
         run_begin(r);
         *out = id;
     } else {
-        channel_close(r->channel);
+        channel_abandon(r->channel);
         run_unref(r);
         error_set(err, status, status == UAR_E_CLOSED ? "the runtime is closed" : "out of memory");
     }

@@ -165,11 +165,18 @@ static held_stream *take_stream(host *h, const uar_stream *stream) {
     return s;
 }
 
+/* Under the lock: the newest call of this name; streams that are gone may have had the same. */
+static const started_stream *started_as(const host *h, const uar_stream *stream) {
+    for (size_t n = h->model_calls; n > 0 && n + ENDED_KEPT > h->model_calls; n--)
+        if (h->started[(n - 1) % ENDED_KEPT].stream == stream) return &h->started[(n - 1) % ENDED_KEPT];
+    return NULL;
+}
+
 static void stop(void *ctx, uar_stream *stream) {
     host *h = ctx;
     mutex_lock(&h->lock);
-    for (size_t i = 0; i < ENDED_KEPT; i++)
-        if (h->started[i].stream == stream) note_callback(h, h->started[i].run);
+    const started_stream *known = started_as(h, stream);
+    if (known != NULL) note_callback(h, known->run);
     held_stream *held = take_stream(h, stream);
     mutex_unlock(&h->lock);
     if (held == NULL) return;
@@ -357,9 +364,15 @@ static void note_call(host_tool_state *t, const uar_tool_call *call) {
     mutex_lock(&t->h->lock);
     if (t->destroyed) die("a tool was called after its destroy");
     note_callback(t->h, call->run);
-    t->invoked++;
     free(t->arguments);
     t->arguments = copy;
+    mutex_unlock(&t->h->lock);
+}
+
+/* From here on a test may finish or cancel the call. */
+static void count_call(host_tool_state *t) {
+    mutex_lock(&t->h->lock);
+    t->invoked++;
     condition_broadcast(&t->h->changed);
     mutex_unlock(&t->h->lock);
 }
@@ -368,6 +381,9 @@ static void invoke(void *ctx, const uar_tool_call *call, uar_completion *done) {
     host_tool_state *t = ctx;
     note_call(t, call);
     if (t->h->hooks.on_invoke != NULL) t->h->hooks.on_invoke(t->h->hooks.ctx, t->h, call);
+    bool keeps = t->spec.way == HOST_NEVER || t->spec.way == HOST_STOPS;
+    if (keeps) hold(t, done);
+    count_call(t);
     switch (t->spec.way) {
     case HOST_ANSWERS: (void)uar_completion_json(done, t->spec.result); break;
     case HOST_ANSWERS_LATER: spawn(t, done); break;
@@ -375,7 +391,7 @@ static void invoke(void *ctx, const uar_tool_call *call, uar_completion *done) {
     case HOST_FAILS: (void)uar_completion_fail(done, UAR_E_TOOL_FAILED, t->spec.result); break;
     case HOST_DROPS: break;
     case HOST_NEVER:
-    case HOST_STOPS: hold(t, done); break;
+    case HOST_STOPS: break; /* kept above */
     case HOST_TWICE:
         (void)uar_completion_json(done, t->spec.result);
         if (uar_completion_json(done, "\"again\"") != UAR_E_STALE) die("a second finish was taken");
@@ -428,13 +444,9 @@ static host_tool_state *tool_state(host *h, const char *name) {
 }
 
 uar_status host_finish(host *h, const char *name) {
-    held_call *c = NULL;
-    for (int i = 0; i < 200 && c == NULL; i++) {
-        mutex_lock(&h->lock);
-        c = take_call(h, NULL, tool_state(h, name));
-        if (c == NULL) (void)condition_wait(&h->changed, &h->lock, 10); /* invoke is about to keep it */
-        mutex_unlock(&h->lock);
-    }
+    mutex_lock(&h->lock);
+    held_call *c = take_call(h, NULL, tool_state(h, name));
+    mutex_unlock(&h->lock);
     return c != NULL ? finish_call(c) : UAR_E_NOT_FOUND;
 }
 

@@ -365,6 +365,8 @@ static void a_save_is_tried_four_times_with_waits_that_double(void **state) {
         expect(s, "save:end");
     }
     tell(s, (outcome){ .kind = OUTCOME_SAVED, .status = UAR_E_TIMEOUT, .message = STR("too slow") });
+    expect(s, "save:end"); /* that it failed is stored as well, once */
+    tell(s, (outcome){ .kind = OUTCOME_SAVED, .status = UAR_E_TIMEOUT, .message = STR("too slow") });
     expect(s, "RunFailed close");
     expect_text(heard(s, UAR_EVENT_RUN_FAILED)->run_failed.code, "UAR_E_TIMEOUT");
     expect_text(heard(s, UAR_EVENT_RUN_FAILED)->run_failed.message, "too slow");
@@ -405,16 +407,11 @@ static void the_save_of_an_end_has_tries_of_its_own_after_a_save_was_stopped(voi
 }
 
 static void test_R6_a_save_that_lost_the_session_is_not_tried_again(void **state) {
-    const uar_status lost[] = { UAR_E_CONFLICT, UAR_E_BUSY };
-    (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        void *fresh = NULL;
-        assert_int_equal(open_steps(&fresh), 0);
-        given_turn(fresh);
-        tell(fresh, saved(lost[i]));
-        expect(fresh, "RunFailed close");
-        close_steps(&fresh);
-    }
+    steps *s = *state;
+    given_turn(s);
+    tell(s, saved(UAR_E_CONFLICT));
+    expect(s, "RunFailed close");
+    expect_text(heard(s, UAR_EVENT_RUN_FAILED)->run_failed.code, "UAR_E_BUSY");
 }
 
 static void a_save_that_fails_while_the_run_stops_is_not_tried_again(void **state) {
@@ -512,9 +509,51 @@ static void an_answer_that_could_not_be_stored_is_a_failure(void **state) {
     steps *s = *state;
     given_second_step(s);
     tell(s, model_ends(UAR_FINISH_STOP));
-    tell(s, saved(UAR_E_FULL));
+    tell(s, saved(UAR_E_READ_ONLY));
+    expect(s, "save:end");
+    tell(s, saved(UAR_E_READ_ONLY));
     expect(s, "RunFailed close");
-    expect_text(heard(s, UAR_EVENT_RUN_FAILED)->run_failed.code, "UAR_E_FULL");
+    expect_text(heard(s, UAR_EVENT_RUN_FAILED)->run_failed.code, "UAR_E_READ_ONLY");
+}
+
+static void test_R5_an_answer_waits_for_room_on_the_disk_but_another_step_does_not(void **state) {
+    steps *s = *state;
+    given_model(s);
+    tell(s, model_ends(UAR_FINISH_STOP));
+    tell(s, saved(UAR_E_FULL));
+    expect(s, "wait:200");
+    tell(s, waited);
+    expect(s, "save:end");
+    tell(s, saved(UAR_OK));
+    expect(s, "RunDone close");
+}
+
+static void a_run_whose_end_could_not_be_stored_is_stored_as_failed(void **state) {
+    steps *s = *state;
+    given_model(s);
+    tell(s, model_ends(UAR_FINISH_STOP));
+    tell(s, saved(UAR_E_READ_ONLY));
+    expect(s, "save:end");
+    assert_int_equal(s->m.end_state, UAR_RUN_FAILED);
+    tell(s, saved(UAR_OK));
+    expect(s, "RunFailed close");
+}
+
+static void a_provider_that_wants_to_be_left_alone_for_long_fails_the_run(void **state) {
+    steps *s = *state;
+    given_model(s);
+    tell(s, (outcome){ .kind = OUTCOME_MODEL_FAILED, .status = UAR_E_MODEL_BUSY, .retryable = true, .number = 60001 });
+    expect(s, "save:end");
+    tell(s, saved(UAR_OK));
+    expect_text(heard(s, UAR_EVENT_RUN_FAILED)->run_failed.code, "UAR_E_MODEL_BUSY");
+}
+
+static void a_model_can_not_say_that_the_run_was_cancelled(void **state) {
+    steps *s = *state;
+    given_model(s);
+    tell(s, (outcome){ .kind = OUTCOME_MODEL_FAILED, .status = UAR_E_CANCELLED });
+    tell(s, saved(UAR_OK));
+    expect_text(heard(s, UAR_EVENT_RUN_FAILED)->run_failed.code, "UAR_E_MODEL_CUT");
 }
 
 int main(void) {
@@ -560,6 +599,10 @@ int main(void) {
         STEPS(a_capture_that_fails_is_an_error_behind_the_end),
         STEPS(a_run_that_failed_is_not_captured),
         STEPS(an_answer_that_could_not_be_stored_is_a_failure),
+        STEPS(test_R5_an_answer_waits_for_room_on_the_disk_but_another_step_does_not),
+        STEPS(a_run_whose_end_could_not_be_stored_is_stored_as_failed),
+        STEPS(a_provider_that_wants_to_be_left_alone_for_long_fails_the_run),
+        STEPS(a_model_can_not_say_that_the_run_was_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -545,7 +545,7 @@ static void test_E13_a_final_save_that_fails_for_good_is_run_failed_and_the_text
     (void)state;
     host_layer *l = host_layer_new(NULL);
     host *h = fixture_open(&(host_options){ .script = HELLO HELLO, .layer = host_layer_door(l) });
-    host_layer_fail(l, COMMIT_END, 0, 1, UAR_E_FULL);
+    host_layer_fail(l, COMMIT_END, 0, 5, UAR_E_FULL); /* four tries, and one to say that it failed */
     uar_run_request q = { UAR_RUN_REQUEST_INIT, .input = "go" };
     uar_run_id run;
     uar_outcome out;
@@ -560,6 +560,27 @@ static void test_E13_a_final_save_that_fails_for_good_is_run_failed_and_the_text
     uar_run_snapshot_free(snapshot);
     assert_int_equal(host_run(h, &q, &run, &out), UAR_OK); /* the session can be used */
     assert_int_equal(out.state, UAR_RUN_DONE);
+    fixture_close(h);
+    host_layer_free(l);
+}
+
+static void test_E6_an_answer_whose_end_can_not_be_stored_is_kept_as_a_cut_message(void **state) {
+    (void)state;
+    host_layer *l = host_layer_new(NULL);
+    host *h = fixture_open(&(host_options){ .script = HELLO, .layer = host_layer_door(l) });
+    host_layer_fail(l, COMMIT_END, 0, 1, UAR_E_READ_ONLY);
+    uar_run_request q = { UAR_RUN_REQUEST_INIT, .input = "go" };
+    uar_run_id run;
+    uar_outcome out;
+    assert_int_equal(host_run(h, &q, &run, &out), UAR_OK);
+    assert_int_equal(out.status, UAR_E_READ_ONLY);
+    expect_kinds(h, "RunStart RuntimeStep ChatDelta ChatDelta RunFailed");
+    uar_reply *reply = fixture_messages(h, "default");
+    assert_int_equal(reply->count, 2);
+    assert_true(reply->messages[1].interrupted);
+    uar_reply_free(reply);
+    assert_int_equal(fixture_run(h, run, &reply).state, UAR_RUN_FAILED);
+    uar_reply_free(reply);
     fixture_close(h);
     host_layer_free(l);
 }
@@ -659,6 +680,7 @@ int main(void) {
         fixture_test(a_stream_that_ends_without_its_end_mark_is_asked_again),
         fixture_test(test_E13_run_done_comes_after_the_commit_of_the_end),
         fixture_test(test_E13_a_final_save_that_fails_for_good_is_run_failed_and_the_text_is_readable),
+        fixture_test(test_E6_an_answer_whose_end_can_not_be_stored_is_kept_as_a_cut_message),
         fixture_test(test_R5_only_the_save_of_the_answer_is_tried_again),
         fixture_test(a_turn_that_can_not_be_saved_fails_before_the_model_is_asked),
         fixture_test(a_mistake_in_a_request_is_named_and_starts_nothing),
