@@ -1,6 +1,9 @@
 #!/bin/sh
 # Everything that is checked, in one run. Works on a fresh Debian machine: installs what is missing.
-# usage: tests/run.sh [quick|full|bench]     (quick is the default; full uses the full counts of the sweeps)
+# usage: tests/run.sh [quick|full|deep|bench]
+#   quick  the default: counts scaled down
+#   full   the full counts in the plain pass; the locale, the sanitizers and the threads stay quick
+#   deep   the full counts in every pass: an hour and more
 # The last line is "N passed, N failed, N skipped", counted in test cases over all passes; status 1 if any failed.
 set -eu
 cd "$(dirname "$0")/.."
@@ -10,13 +13,13 @@ mode=${1:-quick}
 patience=3
 case $mode in
 quick) ;;
-full)
+full | deep)
     export UAR_TEST_FULL=1
     patience=10
     ;;
 bench) ;;
 *)
-    echo "usage: tests/run.sh [quick|full|bench]" >&2
+    echo "usage: tests/run.sh [quick|full|deep|bench]" >&2
     exit 2
     ;;
 esac
@@ -102,6 +105,8 @@ fi
 if CC=gcc build plain out/plain $archive; then
     pass gates out/plain --suite gates
     pass plain out/plain --no-suite gates
+
+    [ "$mode" = deep ] || unset UAR_TEST_FULL
 
     # 2. The suite again where the decimal point is a comma. test_locale fails if it isn't one.
     locales=$PWD/out/locale
