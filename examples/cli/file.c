@@ -8,14 +8,17 @@
 
 enum { PIECE = 1 << 16 };
 
+/* More than anything that is read whole should have. */
+#define FILE_MAX ((size_t)256 << 20)
+
 static int read_all(text_buffer *out, int fd) {
     char *piece = must_alloc(PIECE);
     ssize_t n = 0;
     do {
         n = read(fd, piece, PIECE);
         if (n > 0) text_add(out, piece, (size_t)n);
-    } while (n > 0 || (n < 0 && errno == EINTR));
-    int fault = n < 0 ? errno : 0;
+    } while ((n > 0 && out->len <= FILE_MAX) || (n < 0 && errno == EINTR));
+    int fault = n < 0 ? errno : n > 0 ? EFBIG : 0;
     text_buffer spent = { piece, 0, 0 };
     text_free(&spent);
     return fault;

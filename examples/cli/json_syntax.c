@@ -167,3 +167,67 @@ cJSON *json_parse(uar_str text, size_t *fault, const char **why) {
     if (node == NULL) *why = "not JSON";
     return node;
 }
+
+/* The text of the value that is next. */
+static uar_str span(scan *s) {
+    skip_space(s);
+    const char *from = s->at;
+    bool whole = value(s, 0);
+    return whole ? uar_str_n(from, (size_t)(s->at - from)) : uar_str_of(NULL);
+}
+
+uar_str json_raw_item(uar_str array, size_t index) {
+    scan s = { array.ptr, array.ptr + array.len, NULL };
+    skip_space(&s);
+    if (!take(&s, '[')) return uar_str_of(NULL);
+    for (size_t i = 0;; i++) {
+        uar_str item = span(&s);
+        if (i == index || item.ptr == NULL) return item;
+        skip_space(&s);
+        if (!take(&s, ',')) return uar_str_of(NULL);
+    }
+}
+
+uar_str json_raw_member(uar_str object, const char *key) {
+    scan s = { object.ptr, object.ptr + object.len, NULL };
+    skip_space(&s);
+    if (!take(&s, '{')) return uar_str_of(NULL);
+    for (;;) {
+        uar_str name = span(&s);
+        skip_space(&s);
+        if (name.len < 2 || !take(&s, ':')) return uar_str_of(NULL);
+        uar_str item = span(&s);
+        if (uar_str_equal(uar_str_n(name.ptr + 1, name.len - 2), uar_str_of(key))) return item;
+        skip_space(&s);
+        if (!take(&s, ',')) return uar_str_of(NULL);
+    }
+}
+
+static int by_key(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool node_keys_differ(const cJSON *node) {
+    size_t count = cJSON_IsObject(node) ? (size_t)cJSON_GetArraySize(node) : 0;
+    const char **keys = must_alloc((count + 1) * sizeof *keys);
+    size_t n = 0;
+    bool differ = true;
+    for (const cJSON *child = node->child; child != NULL && differ; child = child->next) {
+        if (count > 0) keys[n++] = child->string;
+        differ = node_keys_differ(child);
+    }
+    qsort(keys, n, sizeof *keys, by_key);
+    for (size_t i = 1; i < n && differ; i++)
+        differ = strcmp(keys[i - 1], keys[i]) != 0;
+    free(keys);
+    return differ;
+}
+
+bool json_keys_differ(uar_str text) {
+    size_t at = 0;
+    const char *why = NULL;
+    cJSON *node = json_parse(text, &at, &why);
+    bool differ = node != NULL && node_keys_differ(node);
+    cJSON_Delete(node);
+    return differ;
+}

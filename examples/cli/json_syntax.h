@@ -15,4 +15,11 @@ size_t json_fault(uar_str text, const char **why);
 /* Parse what passed the check above. NULL, with a fault and its place, if it doesn't. Free with cJSON_Delete. */
 cJSON *json_parse(uar_str text, size_t *fault, const char **why);
 
+/* The text of item `index` of a JSON array, and of the member `key` (which needs no escapes) of an object, as it was
+ * written: numbers keep all their digits. The texts passed json_fault. Absent if there is none. */
+uar_str json_raw_item(uar_str array, size_t index);
+uar_str json_raw_member(uar_str object, const char *key);
+/* True if no object in the text has a key twice, escapes undone. The text passed json_fault. */
+bool json_keys_differ(uar_str text);
+
 #endif

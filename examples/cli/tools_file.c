@@ -17,6 +17,7 @@ typedef struct tools_reader {
     const app *app;
     const char *path;
     const cJSON *item;
+    uar_str text;               /* of the item */
     char label[NAME_MOST + 16]; /* tool "name", or tool 3 */
 } tools_reader;
 
@@ -88,10 +89,8 @@ static bool read_texts(tools_reader *r, uar_tool *tool) {
     if (schema == NULL) return fault(r, "input_schema", "is missing");
     if (!cJSON_IsObject(schema)) return fault(r, "input_schema", "must be a JSON Schema object");
     tool->description = keep(r, must_copy(uar_str_of(description->valuestring)));
-    char *printed = cJSON_PrintUnformatted(schema);
-    if (printed == NULL) return fault(r, "input_schema", "is too large");
-    tool->input_schema = keep(r, must_copy(uar_str_of(printed)));
-    cJSON_free(printed);
+    /* As it stands in the file: cJSON would round its numbers. */
+    tool->input_schema = keep(r, must_copy(json_raw_member(r->text, "input_schema")));
     return true;
 }
 
@@ -162,7 +161,7 @@ static bool read_tool(tools_reader *r, uar_tool *tool, tool_program *program) {
     return true;
 }
 
-static int read_array(tools_file *file, const app *a, const char *path, const cJSON *array) {
+static int read_array(tools_file *file, const app *a, const char *path, const cJSON *array, uar_str text) {
     if (!cJSON_IsArray(array)) return report_usage(a, NULL, "%s: must be a JSON array of tools", path);
     size_t count = (size_t)cJSON_GetArraySize(array);
     file->tools = must_alloc(count * sizeof *file->tools);
@@ -172,6 +171,7 @@ static int read_array(tools_file *file, const app *a, const char *path, const cJ
         snprintf(r.label, sizeof r.label, "tool %zu", file->count + 1);
         /* Counted first: what a half-read tool holds is freed with the rest. */
         size_t at = file->count++;
+        r.text = json_raw_item(text, at);
         if (!read_tool(&r, &file->tools[at], &file->programs[at])) return CODE_USAGE;
     }
     return CODE_OK;
@@ -190,7 +190,7 @@ int tools_file_read_text(tools_file *out, const app *a, const char *path, uar_st
         code = report_usage(a, NULL, "%s:%zu:%zu: not JSON: %s", path, line, column, why);
     } else {
         out->calls = tool_calls_new();
-        code = read_array(out, a, path, array);
+        code = read_array(out, a, path, array, text);
     }
     cJSON_Delete(array);
     if (code != CODE_OK) tools_file_free(out);

@@ -57,6 +57,23 @@ want code 0
 want event_has ToolEnd c1 '"result":"seen"'
 end
 
+it "output with a key given twice is a text, not a failure"
+new_store
+printf '[%s]' "$(tool twice 'echo {\\\"a\\\":1,\\\"a\\\":2}')" >twice.json
+{ call_line 'c1:twice:{}'; answer done; } >twice.jsonl
+uar --json --model script:twice.jsonl run "Hi" --tools twice.json
+want event_has ToolEnd c1 '"ok":true'
+end
+
+it "numbers of a schema keep all their digits"
+new_store
+printf '[{"name":"big","description":"d","input_schema":{"type":"object","properties":{"n":{"const":9007199254740993}}},"command":["true"]}]' >big.json
+{ call_line 'c1:big:{"n":9007199254740993}' 'c2:big:{"n":9007199254740992}'; answer done; } >big.jsonl
+uar --json --model script:big.jsonl run "Hi" --tools big.json
+want event_has ToolEnd c1 '"ok":true'
+want event_has ToolEnd c2 '"ok":false'
+end
+
 it "calls of one turn run at the same time"
 new_store
 printf '[%s,%s]' "$(tool left 'touch left; i=0; while [ ! -e right ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done; [ -e right ]')" \
