@@ -310,6 +310,22 @@ static void test_E4_a_subscriber_that_never_reads_keeps_a_bounded_number_of_ende
     uar_subscription_free(sub);
 }
 
+static void a_run_that_never_was_is_not_heard_of(void **state) {
+    fixture *f = *state;
+    uar_subscribe_options options = listen_to(&hearing, "local");
+    uar_subscription *sub = subscribe(f, &options);
+    channel *ch = open_run(f, 1);
+    channel_abandon(ch);
+    channel_unref(ch);
+    ch = open_run(f, 2);
+    assert_int_equal(publish_done(ch), UAR_OK);
+    channel_close(ch);
+    channel_unref(ch);
+    fixture_run(f);
+    assert_string_equal(hearing.heard, "e1:RunDone closed ");
+    uar_subscription_free(sub);
+}
+
 static void the_rings_of_ended_runs_share_a_budget_and_the_newest_stays_whole(void **state) {
     fixture *f = *state;
     for (unsigned run = 1; run <= HUB_KEPT; run++) {
@@ -683,6 +699,7 @@ int main(void) {
         CASE(test_E4_a_slow_subscriber_gets_a_gap_and_the_ring_stays_bounded),
         CASE(test_E4_a_pulled_subscription_that_nobody_pulls_costs_no_memory),
         CASE(test_E4_a_subscriber_that_never_reads_keeps_a_bounded_number_of_ended_runs),
+        CASE(a_run_that_never_was_is_not_heard_of),
         CASE(the_rings_of_ended_runs_share_a_budget_and_the_newest_stays_whole),
         CASE(test_E4_losing_a_subscriber_leaves_the_run_and_the_others_alone),
         CASE(test_a_lane_gives_way_after_its_turn),

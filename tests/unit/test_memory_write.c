@@ -265,6 +265,13 @@ static void bad_drafts_are_refused_by_name(void **state) {
     assert_int_equal(try_add(f, &d), UAR_E_INVALID);
     d.metadata = STR("{\"a\":1,\"a\":2}");
     assert_int_equal(try_add(f, &d), UAR_E_JSON);
+    /* One level more than an export can wrap: what comes in must be able to go out and in again. */
+    char deep[200] = "{\"k\":";
+    memset(deep + 5, '[', 60);
+    memset(deep + 65, ']', 60);
+    memcpy(deep + 125, "}", 2);
+    d.metadata = uar_str_of(deep);
+    assert_int_equal(try_add(f, &d), UAR_E_INVALID);
     d = draft_of("fine");
     d.importance = 1.5;
     assert_int_equal(try_add(f, &d), UAR_E_INVALID);

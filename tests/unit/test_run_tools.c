@@ -537,8 +537,28 @@ static void test_C1_a_call_and_its_results_stay_together_at_every_cut(void **sta
     fixture_close(h);
 }
 
+static void push_absent_texts_with_a_length(void *ctx, host *h, uar_stream *stream) {
+    (void)ctx;
+    (void)h;
+    const uar_str odd = { NULL, 3 }, none = { NULL, 0 };
+    assert_int_equal(uar_stream_tool_call(stream, 0, odd, none, none), UAR_E_INVALID);
+    assert_int_equal(uar_stream_tool_call(stream, 0, none, odd, none), UAR_E_INVALID);
+    assert_int_equal(uar_stream_tool_call(stream, 0, none, none, odd), UAR_E_INVALID);
+}
+
+static void test_N1_a_piece_of_a_call_without_its_bytes_is_refused(void **state) {
+    (void)state;
+    host *h =
+        fixture_open(&(host_options){ .script = HELLO, .hooks = { .on_start = push_absent_texts_with_a_length } });
+    uar_outcome out;
+    assert_int_equal(host_say(h, "go", &out), UAR_OK);
+    assert_int_equal(out.state, UAR_RUN_DONE);
+    fixture_close(h);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        fixture_test(test_N1_a_piece_of_a_call_without_its_bytes_is_refused),
         fixture_test(a_call_runs_and_the_model_reads_its_result),
         fixture_test(a_result_that_is_a_string_is_read_as_its_text),
         fixture_test(test_E9_previews_are_not_the_call),

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/** Marks what the library exports. */
 #if defined(_WIN32)
 #define UAR_API __declspec(dllexport)
 #else

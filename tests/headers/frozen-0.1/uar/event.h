@@ -104,11 +104,12 @@ typedef struct uar_hits {
 #define UAR_EVENT_FIELDS_TOOL_DELTA(F) \
     F(STR, call, "id of the call") F(STR, tool, "name so far") F(STR, delta, "what the arguments' text grew by")
 /** Fields of ToolEnd. */
-#define UAR_EVENT_FIELDS_TOOL_END(F)                                     \
-    F(STR, call, "id of the call")                                       \
-    F(STR, tool, "name of the tool")                                     \
-    F(BOOL, ok, "true if it worked") F(JSON, result, "what it returned") \
-        F(STR, error, "what the model is told instead") F(STR, code, "status name of the failure")
+#define UAR_EVENT_FIELDS_TOOL_END(F)    \
+    F(STR, call, "id of the call")      \
+    F(STR, tool, "name of the tool")    \
+    F(BOOL, ok, "true if it worked")    \
+    F(JSON, result, "what it returned") \
+    F(STR, error, "what the model is told instead") F(STR, code, "status name of the failure")
 /** Fields of ToolCallApprovalRequired. */
 #define UAR_EVENT_FIELDS_TOOL_CALL_APPROVAL_REQUIRED(F) \
     F(STR, call, "id of the call") F(STR, tool, "name of the tool") F(JSON, arguments, "what it would get")
@@ -129,7 +130,7 @@ typedef struct uar_hits {
 /** Fields of StatePatch. */
 #define UAR_EVENT_FIELDS_STATE_PATCH(F) F(JSON, patch, "array of operations")
 /** Fields of RuntimeStep. */
-#define UAR_EVENT_FIELDS_RUNTIME_STEP(F) F(U64, step, "counted from 1") F(STR, phase, "model or tools")
+#define UAR_EVENT_FIELDS_RUNTIME_STEP(F) F(U64, step, "counted from 1") F(STR, phase, "what the step does: model")
 /** Fields of ContextAction. */
 #define UAR_EVENT_FIELDS_CONTEXT_ACTION(F) \
     F(STR, action, "what was done")        \

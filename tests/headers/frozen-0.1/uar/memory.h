@@ -41,10 +41,11 @@ typedef struct uar_memory uar_memory;
 #define UAR_MEMORY_TRUSTS(X) \
     X(HOST, 1, "host") X(USER, 2, "user") X(MODEL, 3, "model") X(TOOL, 4, "tool") X(IMPORT, 5, "import")
 /** What a write did: X(name, number, json). */
-#define UAR_MEMORY_OUTCOMES(X)                                                                                    \
-    X(ADDED, 1, "added")                                                                                          \
-    X(REINFORCED, 2, "reinforced") X(SUPERSEDED, 3, "superseded") X(UPDATED, 4, "updated") X(ERASED, 5, "erased") \
-        X(ERASURE_PENDING, 6, "erasure_pending")
+#define UAR_MEMORY_OUTCOMES(X)     \
+    X(ADDED, 1, "added")           \
+    X(REINFORCED, 2, "reinforced") \
+    X(SUPERSEDED, 3, "superseded") \
+    X(UPDATED, 4, "updated") X(ERASED, 5, "erased") X(ERASURE_PENDING, 6, "erasure_pending")
 
 /** State of a memory. */
 typedef enum uar_memory_status {
@@ -131,9 +132,8 @@ typedef struct uar_memory_options {
     uint32_t busy_timeout_ms;       /**< how long to wait for another process; 0: 5000 */
     bool read_only;                 /**< open an existing store without writing to it */
 } uar_memory_options;
-/** Defaults of uar_memory_options. */
-#define UAR_MEMORY_OPTIONS_INIT \
-    { sizeof(uar_memory_options), NULL, NULL, NULL, NULL, 0, false }
+/** Head of a uar_memory_options. */
+#define UAR_MEMORY_OPTIONS_INIT sizeof(uar_memory_options)
 /** The twin of UAR_MEMORY_OPTIONS_INIT. */
 static inline void uar_memory_options_init(uar_memory_options *options) {
     memset(options, 0, sizeof *options);

@@ -13,16 +13,15 @@ extern "C" {
 /** How to open an SQLite store. */
 typedef struct uar_sqlite_options {
     size_t size;              /**< sizeof(uar_sqlite_options) */
-    uint32_t busy_timeout_ms; /**< how long to wait for another process; default 5000 */
+    uint32_t busy_timeout_ms; /**< how long to wait for another process; 0: 5000 */
     bool read_only;           /**< open without writing anything */
 } uar_sqlite_options;
-/** Defaults of uar_sqlite_options. */
-#define UAR_SQLITE_OPTIONS_INIT \
-    { sizeof(uar_sqlite_options), 5000, false }
+/** Head of a uar_sqlite_options. */
+#define UAR_SQLITE_OPTIONS_INIT sizeof(uar_sqlite_options)
 /** The twin of UAR_SQLITE_OPTIONS_INIT. */
 static inline void uar_sqlite_options_init(uar_sqlite_options *options) {
     options->size = sizeof *options;
-    options->busy_timeout_ms = 5000;
+    options->busy_timeout_ms = 0;
     options->read_only = false;
 }
 

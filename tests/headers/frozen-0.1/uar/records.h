@@ -44,10 +44,14 @@ typedef struct uar_message {
 } uar_message;
 
 /** How a run stands. X(name, json). */
-#define UAR_RUN_STATES(X)                                                                                         \
-    X(RUNNING, "running")                                                                                         \
-    X(PAUSED, "paused") X(IN_DOUBT, "in_doubt") X(INTERRUPTED, "interrupted") X(DONE, "done") X(FAILED, "failed") \
-        X(CANCELLED, "cancelled")
+#define UAR_RUN_STATES(X)         \
+    X(RUNNING, "running")         \
+    X(PAUSED, "paused")           \
+    X(IN_DOUBT, "in_doubt")       \
+    X(INTERRUPTED, "interrupted") \
+    X(DONE, "done")               \
+    X(FAILED, "failed")           \
+    X(CANCELLED, "cancelled")
 
 /** State of a run. */
 typedef enum uar_run_state {

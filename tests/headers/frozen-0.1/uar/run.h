@@ -52,11 +52,13 @@ typedef struct uar_outcome {
 
 /**
  * Start a run. Fails only for a caller's mistake (UAR_E_INVALID, UAR_E_UTF8), a closed runtime or no memory; whatever else
- * is wrong ends the run by events: RunStart, RunFailed. Works in callbacks.
+ * is wrong ends the run by events: RunStart, RunFailed. A session has one run at a time: a second one ends so with
+ * UAR_E_BUSY, in this process at once, against another living process within three seconds. Works in callbacks.
  */
 UAR_API uar_status uar_run_start(uar_run_id *out, uar_runtime *rt, const uar_run_request *request, uar_error *err);
 
-/** Wait for the end of a run, up to `timeout_ms`. UAR_E_TIMEOUT; UAR_E_NOT_FOUND for a run that this runtime doesn't know
+/** Wait for the end of a run, up to `timeout_ms`. It returns with the terminal event: sinks may hear that event, what was
+ *  captured after it and `on_closed` a little later. UAR_E_TIMEOUT; UAR_E_NOT_FOUND for a run that this runtime doesn't know
  *  (any more); UAR_E_WOULD_DEADLOCK in a callback. With UAR_THREADS_MANUAL it pumps. */
 UAR_API uar_status uar_run_wait(uar_outcome *out, uar_runtime *rt, uar_run_id run, uint32_t timeout_ms);
 
@@ -69,7 +71,8 @@ typedef enum uar_cancel_mode {
     UAR_CANCEL_AFTER_STEP = 1 /**< the step that runs may end first */
 } uar_cancel_mode;
 
-/** Cancel a run. UAR_OK also if it is being cancelled already; UAR_E_STALE if it has ended; UAR_E_NOT_FOUND. `reason` may be
+/** Cancel a run. Model and tools are told, and get two seconds to be seen stopped; then they are abandoned and the run ends
+ *  all the same. A tool without `cancel` is abandoned at once. UAR_OK also if it is being cancelled already; UAR_E_STALE if it has ended; UAR_E_NOT_FOUND. `reason` may be
  *  NULL. Works in callbacks. */
 UAR_API uar_status uar_run_cancel(uar_runtime *rt, uar_run_id run, uar_cancel_mode mode, const char *reason,
                                   uar_error *err);

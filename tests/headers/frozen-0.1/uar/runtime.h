@@ -38,8 +38,8 @@ typedef struct uar_builder_options {
     void (*thread_started)(void *ctx);  /**< optional: on each new thread of the pool, e.g. to attach to a VM */
     void (*thread_stopping)(void *ctx); /**< optional: on each thread before it ends */
     void *wake_ctx;                     /**< given to `wake` */
-    void (*wake)(
-        void *ctx); /**< manual: there is work now; once an idle → ready edge, from any thread; must only signal */
+    /** Manual: there is work now; once an idle → ready edge, from any thread; must only signal. */
+    void (*wake)(void *ctx);
     uint32_t ring_events;       /**< newest events kept a run, 0: 512 */
     size_t ring_bytes;          /**< and at most so many bytes of them; 0: 256 KiB, SIZE_MAX: no bound */
     uint32_t max_steps;         /**< model calls a run, 0: 32 */

@@ -23,7 +23,8 @@ typedef struct uar_completion uar_completion;
 UAR_API uar_completion *uar_completion_ref(uar_completion *done);
 /** Give a reference back; NULL is accepted. The last one drops an unfinished call. Any thread. */
 UAR_API void uar_completion_unref(uar_completion *done);
-/** True while somebody still waits for this call: not finished, timed out or cancelled. Any thread. */
+/** True until the call has its outcome. A call that is being cancelled, or is over its deadline, stays open while its
+ *  tool's `cancel` runs, so that the tool may still finish it. Any thread. */
 UAR_API bool uar_completion_is_open(const uar_completion *done);
 
 /** Finish without a value. UAR_E_INVALID if the call wants one (the call then ends with that error). */

@@ -26,10 +26,10 @@ typedef enum uar_role {
 } uar_role;
 
 /** What a part of a message is. X(name, json). */
-#define UAR_PART_TYPES(X)                                                                               \
-    X(TEXT, "text")                                                                                     \
-    X(REASONING, "reasoning") X(TOOL_CALL, "tool_call") X(TOOL_RESULT, "tool_result") X(IMAGE, "image") \
-        X(AUDIO, "audio") X(FILE, "file")
+#define UAR_PART_TYPES(X)     \
+    X(TEXT, "text")           \
+    X(REASONING, "reasoning") \
+    X(TOOL_CALL, "tool_call") X(TOOL_RESULT, "tool_result") X(IMAGE, "image") X(AUDIO, "audio") X(FILE, "file")
 
 /** Type of a part. */
 typedef enum uar_part_type {

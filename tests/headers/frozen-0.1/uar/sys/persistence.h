@@ -75,8 +75,8 @@ typedef enum uar_write_op {
     UAR_WRITE_CHECK = 1,  /**< nothing; fails unless the record is at `expected` (0: must not exist) */
     UAR_WRITE_PUT = 2,    /**< store `record`; fails unless the stored one is at `expected` (0: must not exist) */
     UAR_WRITE_DELETE = 3, /**< remove kind/owner/id; fails unless at `expected` */
-    UAR_WRITE_DELETE_CHILDREN =
-        4 /**< remove all of kind and owner whose parent is `record.parent`; `expected` is ignored */
+    /** remove all of kind and owner whose parent is `record.parent`; `expected` is ignored */
+    UAR_WRITE_DELETE_CHILDREN = 4
 } uar_write_op;
 
 /** One write of a commit. */
@@ -144,7 +144,7 @@ typedef struct uar_persistence_report {
     uint32_t skipped; /**< requirements that this layer can't be asked for */
 } uar_persistence_report;
 
-/** Called for each requirement: its number, what it demands, and NULL or what was wrong. */
+/** Called for each requirement that was tried (not for skipped ones): its number, what it demands, and NULL or what was wrong. */
 typedef void (*uar_requirement_fn)(void *ctx, uint32_t number, const char *demand, const char *fault);
 
 /**

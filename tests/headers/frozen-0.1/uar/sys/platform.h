@@ -2,7 +2,7 @@
  * uar/sys/platform.h: doors to what the platform gives: memory, time, chance, threads, log.
  * All are optional; tests replace them whole. Each struct is copied when it is handed over.
  *
- * Rules for every struct of include/uar/sys: `struct_size` and `ctx` come first and are set by the INIT macro;
+ * Rules for every struct of include/uar/sys: `struct_size` and `ctx` come first; the INIT macro sets the size;
  * slots are only appended; a shorter struct of an older header is accepted; unknown non-zero bytes at the end are
  * refused with UAR_E_STRUCT. `destroy(ctx)` is called exactly once, after the last other call.
  * Since 0.1.
@@ -78,8 +78,8 @@ typedef struct uar_task {
 } uar_task;
 
 /**
- * Threads. `post` and `post_at` are called from any thread with no library lock held and must not run the task inside
- * the call; each accepted task must run exactly once, later, on any thread, or at the latest inside `drain`.
+ * Threads. Both slots are called from any thread with no library lock held. `post` must not run the task inside the call;
+ * each posted task must run exactly once, later, on any thread.
  */
 typedef struct uar_executor {
     size_t struct_size;         /**< sizeof(uar_executor) */

@@ -36,14 +36,21 @@ typedef struct uar_tool_call {
     uar_str arguments; /**< the arguments, a JSON object; also NUL-terminated */
 } uar_tool_call;
 
-/** A tool. Texts are copied. See the rules on top of uar/sys/platform.h. */
+/**
+ * A tool. Its schema is checked before each call. Asserted keywords: type, properties, required, additionalProperties,
+ * items, enum, const, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems,
+ * maxItems, minProperties, maxProperties. Annotations pass unchecked: title, description, default, examples, format,
+ * $comment and the like, and names that begin with x-. Every other keyword (anyOf, $ref, pattern …) is refused by build,
+ * by name: a rule that can't be checked must not look as if it were. Texts are copied.
+ * See the rules on top of uar/sys/platform.h.
+ */
 typedef struct uar_tool {
     size_t struct_size;         /**< sizeof(uar_tool) */
     void *ctx;                  /**< given to every slot */
     void (*destroy)(void *ctx); /**< optional */
     const char *name;           /**< `^[a-zA-Z0-9_-]{1,64}$`, unique in a runtime */
     const char *description;    /**< for the model */
-    const char *input_schema;   /**< JSON Schema of an object; keywords that can't be checked are refused by build */
+    const char *input_schema;   /**< JSON Schema of an object, see below */
     uar_tool_class tool_class;  /**< what running it twice means */
     uar_tool_approval approval; /**< whether a person is asked */
     uint32_t timeout_ms;        /**< deadline of a call; 0: 60,000 */
