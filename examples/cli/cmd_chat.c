@@ -1,5 +1,9 @@
-/* uar chat: a turn a line. Ctrl-C ends the turn that runs; at the prompt it ends the program. */
+/*
+ * uar chat: a turn a line. A person at a terminal gets a conversation; programs get the lines' answers and nothing else:
+ * for them Ctrl-C ends the turn that runs, and between turns the program.
+ */
 #include "commands.h"
+#include "conversation.h"
 #include "desk.h"
 #include "output.h"
 
@@ -46,8 +50,12 @@ int cmd_chat(app *a) {
     int code = desk_form_of(&form, a);
     if (code == CODE_OK) code = desk_open(&d, a, form);
     if (code != CODE_OK) return code;
-    desk_greet(d);
-    code = converse(d, a, isatty(STDIN_FILENO) != 0);
+    if (desk_has_person(d)) {
+        code = conversation_hold(d);
+    } else {
+        desk_greet(d);
+        code = converse(d, a, isatty(STDIN_FILENO) != 0);
+    }
     desk_close(d);
     return code;
 }

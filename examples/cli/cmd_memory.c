@@ -1,10 +1,11 @@
-/* uar memory add|get|list|update|delete|history|stats: the store opened by the operator's own act, whatever the settings. */
+/* uar memory add|get|list|update|delete|history|stats|reindex: the store opened by the operator's own act, whatever the settings. */
 #include "commands.h"
 #include "json_out.h"
 #include "memory_args.h"
 #include "memory_out.h"
 #include "output.h"
 #include "pages.h"
+#include "progress.h"
 #include "stores.h"
 #include "text.h"
 
@@ -215,6 +216,29 @@ int cmd_memory_stats(app *a) {
         print_stats(a, &stats, uar_memory_embedder(memory));
     } else {
         code = report_error(a, &err, "");
+    }
+    uar_memory_free(memory);
+    return code;
+}
+
+int cmd_memory_reindex(app *a) {
+    uar_memory *memory = NULL;
+    int code = stores_memory_open(&memory, a);
+    if (code != CODE_OK) return code;
+    uar_error err = UAR_ERROR_INIT;
+    progress *p = progress_start(a, "reindexing");
+    uar_status status = uar_memory_reindex_sync(memory, &err);
+    progress_stop(p);
+    const char *state = uar_memory_status_name(uar_memory_state(memory, NULL));
+    if (status != UAR_OK) {
+        code = report_error(a, &err, "");
+    } else if (a->json) {
+        cJSON *line = cJSON_CreateObject();
+        node_set(line, "reindexed", cJSON_CreateBool(true));
+        node_set(line, "state", node_z(state));
+        output_json(line);
+    } else {
+        output_text("the index is built anew\n");
     }
     uar_memory_free(memory);
     return code;

@@ -113,13 +113,18 @@ static const option import_options[] = {
     OPTIONS_END,
 };
 
+static const option doctor_options[] = {
+    { "repair", NULL, "not in this version" },
+    OPTIONS_END,
+};
+
 #define LATER(name, verb, operands) \
     { name, verb, operands, 0, 0, "not in this version", { NULL }, NULL }
 #define GROUP(name, summary) \
     { name, "", "", 0, 0, summary, { NULL }, NULL }
 
 static const command commands[] = {
-    { "chat", NULL, "", 0, 0, "lines on stdin, answers on stdout", { chat_options }, cmd_chat },
+    { "chat", NULL, "", 0, 0, "talk; or lines on stdin, answers on stdout", { chat_options }, cmd_chat },
     { "run", NULL, "PROMPT|-", 1, 1, "one turn; - reads the prompt from stdin", { run_options }, cmd_run },
     GROUP("runs", "look at runs"),
     { "runs", "list", "", 0, 0, "runs, oldest first", { page_options, runs_list_options }, cmd_runs_list },
@@ -206,7 +211,7 @@ static const command commands[] = {
       { filter_options, operator_options },
       cmd_memory_export },
     LATER("memory", "compress", ""),
-    LATER("memory", "reindex", ""),
+    { "memory", "reindex", "", 0, 0, "build the word index anew", { NULL }, cmd_memory_reindex },
     LATER("memory", "graph", "..."),
     LATER("memory", "stream", "..."),
     GROUP("settings", "look at and change settings"),
@@ -219,7 +224,7 @@ static const command commands[] = {
     LATER("agents", NULL, "..."),
     LATER("mcp", NULL, ""),
     LATER("admin", NULL, "METHOD PATH [BODY]"),
-    LATER("doctor", NULL, ""),
+    { "doctor", NULL, "", 0, 0, "is everything there, and is it well?", { doctor_options }, cmd_doctor },
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

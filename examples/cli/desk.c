@@ -4,6 +4,7 @@
 #include "settings.h"
 #include "signals.h"
 #include "stores.h"
+#include "terminal.h"
 #include "tools_file.h"
 #include "turn.h"
 
@@ -15,7 +16,11 @@
 enum { RING_EVENTS = 65536, RING_BYTES = 256 * 1024 * 1024, POOL_THREADS = 4 };
 
 struct desk {
+    app own; /* the caller's, and what a person changed since */
     const app *app;
+    char *session; /* of `own`, where it changed; so is `model` */
+    char *model;
+    editor *editor; /* NULL until somebody is asked */
     signals *signals;
     turn *turn;
     uar_runtime *rt;
@@ -33,6 +38,7 @@ static void signal_heard(void *ctx) {
     desk *d = ctx;
     if (!turn_interrupt(d->turn)) return;
     if (d->tools.calls != NULL) tool_calls_kill(d->tools.calls);
+    terminal_restore();
     _exit(CODE_CANCELLED);
 }
 
@@ -93,16 +99,23 @@ static int open_runtime(desk *d) {
 
 int desk_open(desk **out, const app *a, desk_form form) {
     desk *d = must_alloc(sizeof *d);
-    d->app = a;
+    d->own = *a;
+    d->app = &d->own;
     d->how.json = form == DESK_JSON;
     d->how.quiet = a->quiet;
     d->how.person = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
     d->how.screen = isatty(STDOUT_FILENO);
+    d->how.styled = d->how.screen && !d->how.json && terminal_has_colours(STDOUT_FILENO);
+    d->how.lively = d->how.person && d->how.screen && !d->how.json && !d->how.quiet && terminal_can_move();
+    if (desk_has_person(d)) {
+        terminal_keep();
+        terminal_speak_utf8();
+    }
     int code = read_options(d);
     if (code == CODE_OK) code = tools_file_read(&d->tools, a, args_get(&a->args, "tools"));
     if (code == CODE_OK) code = memory_choose(&d->choice, a);
     if (code == CODE_OK) {
-        d->turn = turn_new(a, &d->how);
+        d->turn = turn_new(d->app, &d->how);
         d->signals = signals_start(signal_heard, d);
         if (d->signals == NULL) code = report(a, UAR_E_INTERNAL, NULL, "no thread or pipe for signals");
     }
@@ -161,19 +174,87 @@ int desk_turn(desk *d, uar_str input) {
     request.approvals = d->how.approvals;
     request.memory = d->choice.enabled ? UAR_INHERIT : UAR_OFF;
     request.max_steps = d->max_steps;
-    return turn_take(d->turn, &request, &d->lines);
+    return turn_take(d->turn, &request, desk_editor(d));
+}
+
+uar_usage desk_usage(const desk *d) {
+    return turn_usage(d->turn);
 }
 
 line_kind desk_line(desk *d, text_buffer *line) {
     return lines_next(line, &d->lines, signals_wake_fd(d->signals));
 }
 
+bool desk_has_person(const desk *d) {
+    return d->how.person && !d->how.json;
+}
+
+const app *desk_app(const desk *d) {
+    return d->app;
+}
+
+uar_runtime *desk_runtime(desk *d) {
+    return d->rt;
+}
+
+uar_memory *desk_memory(desk *d) {
+    return d->memory;
+}
+
+editor *desk_editor(desk *d) {
+    if (d->editor == NULL) {
+        char *history = desk_has_person(d) ? stores_place(d->app, NULL, "chat.history") : NULL;
+        d->editor = editor_open(&d->lines, signals_wake_fd(d->signals), signals_screen_fd(d->signals), history);
+        free(history);
+    }
+    return d->editor;
+}
+
+bool desk_calm(desk *d) {
+    signals_calm(d->signals);
+    return signals_ended(d->signals);
+}
+
+bool desk_is_ended(const desk *d) {
+    return signals_ended(d->signals);
+}
+
+void desk_use_session(desk *d, const char *session) {
+    char *copy = must_copy(uar_str_of(session));
+    free(d->session);
+    d->session = copy;
+    d->own.session = copy;
+}
+
+int desk_use_model(desk *d, const char *spec) {
+    app other = d->own;
+    char *copy = must_copy(uar_str_of(spec));
+    other.model = copy;
+    int code = stores_check_model(&other);
+    if (code != CODE_OK) {
+        free(copy);
+        return CODE_USAGE;
+    }
+    stores_close(d->rt);
+    d->rt = NULL;
+    free(d->model);
+    d->model = copy;
+    d->own.model = copy;
+    turn_attach(d->turn, NULL, d->signals);
+    code = open_runtime(d);
+    if (code == CODE_OK) turn_attach(d->turn, d->rt, d->signals);
+    return code;
+}
+
 void desk_close(desk *d) {
+    editor_close(d->editor);
     signals_stop(d->signals); /* from here on a signal just ends the program */
     if (d->rt != NULL) stores_close(d->rt);
     tools_file_free(&d->tools);
     turn_free(d->turn);
     uar_memory_free(d->memory);
     lines_free(&d->lines);
+    free(d->session);
+    free(d->model);
     free(d);
 }

@@ -55,6 +55,12 @@ static uar_str environment_value(const known_setting *setting, const char *text)
     return uar_str_of(text);
 }
 
+setting_given setting_from_environment(uint64_t *number, const known_setting *setting) {
+    const char *text = getenv(setting->variable);
+    if (text == NULL || text[0] == '\0') return SETTING_ABSENT;
+    return setting_value(number, setting, environment_value(setting, text)) ? SETTING_GIVEN : SETTING_WRONG;
+}
+
 static int wrong_value(const app *a, const known_setting *setting, const char *where, uar_str value) {
     char wants[64];
     setting_wants(wants, sizeof wants, setting);
@@ -88,10 +94,8 @@ static int read_stored(uint64_t values[SETTING_TOTAL], const app *a, uar_runtime
 static int read_environment(uint64_t values[SETTING_TOTAL], const app *a) {
     for (size_t i = 0; i < SETTING_TOTAL; i++) {
         const known_setting *setting = &known_settings[i];
-        const char *text = getenv(setting->variable);
-        if (text == NULL || text[0] == '\0') continue;
-        uar_str value = environment_value(setting, text);
-        if (!setting_value(&values[i], setting, value)) return wrong_value(a, setting, setting->variable, value);
+        if (setting_from_environment(&values[i], setting) == SETTING_WRONG)
+            return wrong_value(a, setting, setting->variable, environment_value(setting, getenv(setting->variable)));
     }
     return CODE_OK;
 }

@@ -30,6 +30,11 @@ bool setting_value(uint64_t *number, const known_setting *setting, uar_str value
 /* "true or false", "a whole number from 1 to …". */
 void setting_wants(char *out, size_t size, const known_setting *setting);
 
+typedef enum setting_given { SETTING_ABSENT, SETTING_GIVEN, SETTING_WRONG } setting_given;
+
+/* What the environment says; *number is set if something usable is given. */
+setting_given setting_from_environment(uint64_t *number, const known_setting *setting);
+
 /* How memory is used by a chat or a run. */
 typedef struct memory_choice {
     bool enabled;

@@ -49,7 +49,7 @@ static int make_folders(char *path) {
     }
 }
 
-static int check_root(const app *a) {
+int stores_check_root(const app *a) {
     if (a->store == NULL) return CODE_OK;
     if (a->store[0] == '\0') return report_usage(a, NULL, "--store must not be empty");
     if (strstr(a->store, "://") != NULL)
@@ -57,23 +57,32 @@ static int check_root(const app *a) {
     return CODE_OK;
 }
 
-/* DIR/`folder`/`file` and, in *fault, the errno of making its folders. NULL: there is no place to put it. */
-static char *make_path(int *fault, const app *a, const char *folder, const char *file) {
+char *stores_place(const app *a, const char *folder, const char *file) {
     char *root = root_path(a);
     if (root == NULL) return NULL;
     text_buffer path = { 0 };
     text_add_z(&path, root);
-    text_add_z(&path, "/");
-    text_add_z(&path, folder);
-    *fault = make_folders(path.data);
+    if (folder != NULL) text_add_z(&path, "/");
+    if (folder != NULL) text_add_z(&path, folder);
     text_add_z(&path, "/");
     text_add_z(&path, file);
     free(root);
     return path.data;
 }
 
+/* DIR/`folder`/`file` and, in *fault, the errno of making its folders. NULL: there is no place to put it. */
+static char *make_path(int *fault, const app *a, const char *folder, const char *file) {
+    char *path = stores_place(a, folder, file);
+    if (path == NULL) return NULL;
+    char *end = path + strlen(path) - strlen(file) - 1;
+    *end = '\0';
+    *fault = make_folders(path);
+    *end = '/';
+    return path;
+}
+
 int stores_path(char **out, const app *a, const char *folder, const char *file) {
-    int wrong = check_root(a);
+    int wrong = stores_check_root(a);
     if (wrong != CODE_OK) return wrong;
     int fault = 0;
     char *path = make_path(&fault, a, folder, file);
@@ -92,7 +101,9 @@ int stores_path(char **out, const app *a, const char *folder, const char *file) 
 /* The model of --model, or the offline one for commands that ask nothing. */
 static int open_model(uar_model *out, const app *a, bool wanted) {
     uar_error err = UAR_ERROR_INIT;
-    const char *from = args_get(&a->args, "script-from");
+    /* It speaks of the model that the command line named, not of one that a person changed to. */
+    bool named = a->model == args_get(&a->args, "model") || args_get(&a->args, "model") == NULL;
+    const char *from = named ? args_get(&a->args, "script-from") : NULL;
     uint64_t line = 1;
     if (from != NULL && (!parse_number(&line, from, INT32_MAX) || line == 0))
         return report_usage(a, NULL, "--script-from takes a line number from 1, not '%s'", from);
@@ -103,6 +114,22 @@ static int open_model(uar_model *out, const app *a, bool wanted) {
     if (status == UAR_OK) return CODE_OK;
     int code = report(a, status, "see 'uar --help' for models", "--model '%s': %s", a->model, err.message);
     return status == UAR_E_NOMEM ? code : CODE_USAGE;
+}
+
+int stores_check_model(const app *a) {
+    uar_model model;
+    int code = open_model(&model, a, true);
+    if (code == CODE_OK && model.destroy != NULL) model.destroy(model.ctx);
+    return code;
+}
+
+uar_status stores_model_fault(char *line, size_t size, const app *a) {
+    uar_error err = UAR_ERROR_INIT;
+    uar_model model;
+    uar_status status = model_spec_open(&model, a->model, 1, &err);
+    if (status != UAR_OK) snprintf(line, size, "%s", err.message);
+    if (status == UAR_OK && model.destroy != NULL) model.destroy(model.ctx);
+    return status;
 }
 
 int stores_open(uar_runtime **out, const app *a, const stores_extras *extras) {

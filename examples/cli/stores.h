@@ -15,6 +15,18 @@
 /* Path of DIR/`folder`/`file`, its folders made. CODE_OK, or a code after a report. Free with free(). */
 int stores_path(char **out, const app *a, const char *folder, const char *file);
 
+/* The same path, nothing made, nothing said; `folder` NULL: DIR/`file`. NULL if nobody says where stores lie. Free with
+ * free(). */
+char *stores_place(const app *a, const char *folder, const char *file);
+/* CODE_OK, or a code after a report: --store names something that this version doesn't take. */
+int stores_check_root(const app *a);
+
+/* CODE_OK if the model of --model can be had, or a code after a report. Nothing is kept. */
+int stores_check_model(const app *a);
+
+/* The same without a report: UAR_OK, or why not, with a line about it. */
+uar_status stores_model_fault(char *line, size_t size, const app *a);
+
 /* What a runtime gets beside its state; all may be zero. */
 typedef struct stores_extras {
     uar_builder_options options;

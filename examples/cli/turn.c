@@ -6,8 +6,11 @@
  */
 #include "turn.h"
 
+#include "approval.h"
 #include "json_out.h"
+#include "markdown.h"
 #include "output.h"
+#include "spinner.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -40,8 +43,11 @@ struct turn {
     question *questions;
     uar_status ended; /* how the terminal event says it ended */
     char *message;    /* its text, or NULL */
+    uar_usage usage;  /* what it counts */
 
-    bool mid_line; /* the answer on stdout didn't end with a line feed; of the sink's thread, then of turn_take */
+    spinner *spinner;  /* NULL: none */
+    markdown markdown; /* the answer on its way to a terminal; of the sink's thread, then of turn_take */
+    bool mid_line;     /* the answer on stdout didn't end with a line feed; of the sink's thread, then of turn_take */
 };
 
 turn *turn_new(const app *a, const turn_options *how) {
@@ -71,6 +77,8 @@ static void questions_drop(turn *t) {
 void turn_free(turn *t) {
     if (t == NULL) return;
     questions_drop(t);
+    spinner_stop(t->spinner);
+    text_free(&t->markdown.held);
     pthread_cond_destroy(&t->moved);
     pthread_mutex_destroy(&t->lock);
     free(t->message);
@@ -82,6 +90,8 @@ void turn_attach(turn *t, uar_runtime *rt, signals *s) {
     t->rt = rt;
     t->signals = s;
     pthread_mutex_unlock(&t->lock);
+    /* Not before signals are blocked for every new thread. */
+    if (t->how->lively && t->spinner == NULL) t->spinner = spinner_start();
 }
 
 /* Cancel the run, once. From any thread, callbacks too. */
@@ -126,6 +136,10 @@ static void show_json(turn *t, const uar_event *event) {
 }
 
 static void end_line(turn *t) {
+    text_buffer rest = { 0 };
+    if (t->how->styled) markdown_end(&t->markdown, &rest);
+    if (rest.len > 0) write_out(t, rest.data, rest.len);
+    text_free(&rest);
     if (t->mid_line) write_out(t, "\n", 1);
     t->mid_line = false;
 }
@@ -138,8 +152,11 @@ static void show_answer(turn *t, uar_str text) {
         return;
     }
     text_buffer shown = { 0 };
+    text_buffer styled = { 0 };
     text_add_visible(&shown, text, true);
-    write_out(t, shown.data, shown.len);
+    if (t->how->styled) markdown_feed(&t->markdown, &styled, text_str(&shown));
+    write_out(t, t->how->styled ? styled.data : shown.data, t->how->styled ? styled.len : shown.len);
+    text_free(&styled);
     text_free(&shown);
 }
 
@@ -149,9 +166,9 @@ static void show_text(turn *t, const uar_event *event) {
         return;
     }
     /* What a superseded attempt wrote can't be taken back; the next one begins on a line of its own. */
-    if (event->kind == UAR_EVENT_ATTEMPT_SUPERSEDED) end_line(t);
-    bool told_otherwise =
-        event->kind == UAR_EVENT_RUN_FAILED || (event->kind == UAR_EVENT_TOOL_CALL_APPROVAL_REQUIRED && t->how->person);
+    bool asks = event->kind == UAR_EVENT_TOOL_CALL_APPROVAL_REQUIRED && t->how->person;
+    if (event->kind == UAR_EVENT_ATTEMPT_SUPERSEDED || (asks && t->how->screen)) end_line(t);
+    bool told_otherwise = event->kind == UAR_EVENT_RUN_FAILED || asks;
     if (t->how->quiet || told_otherwise) return;
     text_buffer line = { 0 };
     uar_event_write_text(event, text_write, &line);
@@ -176,8 +193,10 @@ static uar_status status_of_name(uar_str name) {
 static void remember_end(turn *t, const uar_event *event) {
     uar_status status = UAR_OK;
     char *message = NULL;
+    uar_usage usage = event->kind == UAR_EVENT_RUN_DONE ? event->run_done.usage : event->cancelled.usage;
     if (event->kind == UAR_EVENT_CANCELLED) status = UAR_E_CANCELLED;
     if (event->kind == UAR_EVENT_RUN_FAILED) {
+        usage = event->run_failed.usage;
         status = status_of_name(event->run_failed.code);
         message = must_copy(event->run_failed.message);
     }
@@ -185,17 +204,34 @@ static void remember_end(turn *t, const uar_event *event) {
     t->ended = status;
     free(t->message);
     t->message = message;
+    t->usage = usage;
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Hand a decision over. One that isn't taken would leave the run waiting for ever: it is cancelled instead. */
-static void decide(turn *t, uar_run_id run, const char *call, bool yes, const char *reason) {
-    uar_error err = UAR_ERROR_INIT;
-    uar_status status =
-        yes ? uar_run_approve(t->rt, run, call, NULL, &err) : uar_run_deny(t->rt, run, call, reason, &err);
+/* A decision that isn't taken would leave the run waiting for ever: it is cancelled instead. */
+static void settle(turn *t, uar_status status, const uar_error *err) {
     if (status == UAR_OK || status == UAR_E_STALE) return;
-    report_error(t->app, &err, "the decision was not taken");
+    report_error(t->app, err, "the decision was not taken");
     cancel(t, "a decision was not taken");
+}
+
+static void approve(turn *t, uar_run_id run, const char *call) {
+    uar_error err = UAR_ERROR_INIT;
+    settle(t, uar_run_approve(t->rt, run, call, NULL, &err), &err);
+}
+
+static void deny(turn *t, uar_run_id run, const char *call, const char *reason) {
+    uar_error err = UAR_ERROR_INIT;
+    settle(t, uar_run_deny(t->rt, run, call, reason, &err), &err);
+}
+
+/* Approve with other arguments. False: they can't be used, and the call still waits. */
+static bool decide(turn *t, uar_run_id run, const char *call, const char *arguments, uar_error *err) {
+    uar_status status = uar_run_approve(t->rt, run, call, arguments, err);
+    if (uar_status_band(status) == UAR_BAND_DATA && status != UAR_E_NOT_FOUND) return false;
+    if (status == UAR_E_INVALID) return false;
+    settle(t, status, err);
+    return true;
 }
 
 /* A person is asked by turn_take; without one the call is denied here. */
@@ -207,7 +243,7 @@ static void approval_wanted(turn *t, const uar_event *event) {
         notice(t->app, false, UAR_E_TOOL_DENIED,
                "tool '%.*s' was denied: there is no terminal to ask on (see --approve)", (int)what->tool.len,
                what->tool.ptr);
-        decide(t, event->run, call, false, "there is nobody to ask");
+        deny(t, event->run, call, "there is nobody to ask");
         free(call);
         return;
     }
@@ -227,9 +263,12 @@ static void approval_wanted(turn *t, const uar_event *event) {
 static void on_event(void *ctx, const uar_event *event) {
     turn *t = ctx;
     if (!is_ours(t, event->run)) return;
+    bool over = uar_event_is_terminal(event->kind);
+    spinner_hide(t->spinner);
     if (t->how->json) show_json(t, event);
     if (!t->how->json) show_text(t, event);
-    if (uar_event_is_terminal(event->kind)) remember_end(t, event);
+    if (over) remember_end(t, event);
+    if (!over && !t->mid_line) spinner_show(t->spinner);
     if (event->kind == UAR_EVENT_TOOL_CALL_APPROVAL_REQUIRED) approval_wanted(t, event);
 }
 
@@ -238,6 +277,7 @@ static void on_gap(void *ctx, const uar_gap *gap) {
     char run[UAR_UUID_TEXT];
     if (!is_ours(t, gap->run)) return;
     uar_uuid_format(run, gap->run);
+    spinner_hide(t->spinner);
     notice(t->app, false, UAR_E_DROPPED,
            "events %" PRIu64 " to %" PRIu64 " of run %s are missing: standard output is too slow", gap->first,
            gap->last, run);
@@ -265,37 +305,35 @@ uar_event_sink turn_sink(turn *t) {
     return sink;
 }
 
-/* Ask about one call. False: a signal or the end of the run came first. */
-static bool ask(turn *t, uar_run_id run, const question *q, line_reader *answers) {
-    text_buffer line = { 0 };
-    text_buffer answer = { 0 };
-    text_add_z(&line, "Tool ");
-    text_add_visible(&line, uar_str_of(q->tool), false);
-    text_add_z(&line, " asks to run with ");
-    text_add_visible(&line, uar_str_of(q->arguments), false);
-    text_add_z(&line, "\nAllow it? [y/n] ");
-    line_kind kind = LINE_TOO_LONG;
-    bool yes = false;
-    bool no = false;
-    while (!yes && !no && (kind == LINE_READ || kind == LINE_TOO_LONG)) {
-        fwrite(line.data, 1, line.len, stderr);
-        kind = lines_next(&answer, answers, signals_wake_fd(t->signals));
-        yes = kind == LINE_READ && (strcmp(answer.data, "y") == 0 || strcmp(answer.data, "yes") == 0);
-        no = kind == LINE_END ||
-             (kind == LINE_READ && (strcmp(answer.data, "n") == 0 || strcmp(answer.data, "no") == 0));
-    }
-    if (yes || no) decide(t, run, q->call, yes, "the user said no");
-    text_free(&answer);
-    text_free(&line);
-    if (kind == LINE_INTERRUPTED) {
+/* Ask about one call until it is decided, or a signal or the end of the run comes first. */
+static void ask(turn *t, uar_run_id run, const question *q, editor *answers) {
+    text_buffer text = { 0 };
+    approval answer = APPROVAL_EDITED;
+    char *draft = must_copy(uar_str_of(q->arguments));
+    editor_forget(answers);
+    approval_show(q->tool, q->arguments);
+    do {
+        uar_error err = UAR_ERROR_INIT;
+        answer = approval_ask(&text, answers, draft);
+        if (answer == APPROVAL_EDITED) {
+            free(draft);
+            draft = must_copy(text_str(&text));
+            if (decide(t, run, q->call, draft, &err)) break;
+            report_error(t->app, &err, "the arguments can't be used");
+        }
+    } while (answer == APPROVAL_EDITED);
+    if (answer == APPROVAL_YES) approve(t, run, q->call);
+    if (answer == APPROVAL_NO) deny(t, run, q->call, text.len > 0 ? text.data : "the user said no");
+    if (answer == APPROVAL_LEFT) {
         signals_calm(t->signals);
         fputc('\n', stderr);
     }
-    return yes || no;
+    free(draft);
+    text_free(&text);
 }
 
 /* Until the run is closed: put questions to the person as they come. */
-static void attend(turn *t, uar_run_id run, line_reader *answers) {
+static void attend(turn *t, uar_run_id run, editor *answers) {
     pthread_mutex_lock(&t->lock);
     while (!t->closed) {
         question *q = t->cancelled ? NULL : t->questions;
@@ -305,7 +343,9 @@ static void attend(turn *t, uar_run_id run, line_reader *answers) {
         }
         t->questions = q->next;
         pthread_mutex_unlock(&t->lock);
+        spinner_hold(t->spinner, true);
         ask(t, run, q, answers);
+        spinner_hold(t->spinner, false);
         question_free(q);
         pthread_mutex_lock(&t->lock);
     }
@@ -342,9 +382,14 @@ static void reset(turn *t) {
     t->ended = UAR_E_INTERNAL;
     t->mid_line = false;
     memset(&t->run, 0, sizeof t->run);
+    memset(&t->usage, 0, sizeof t->usage);
 }
 
-int turn_take(turn *t, const uar_run_request *request, line_reader *answers) {
+uar_usage turn_usage(const turn *t) {
+    return t->usage;
+}
+
+int turn_take(turn *t, const uar_run_request *request, editor *answers) {
     uar_error err = UAR_ERROR_INIT;
     uar_run_id run;
     pthread_mutex_lock(&t->lock);
@@ -355,6 +400,7 @@ int turn_take(turn *t, const uar_run_request *request, line_reader *answers) {
     if (status != UAR_OK) return report_error(t->app, &err, "the run can't start");
     if (signals_pending(t->signals)) cancel(t, "interrupted"); /* it came before there was a run to cancel */
     attend(t, run, answers);
+    spinner_hide(t->spinner);
     end_line(t);
     int code = judge(t, run);
     pthread_mutex_lock(&t->lock);

@@ -5,7 +5,7 @@
 #define UAR_CLI_TURN_H
 
 #include "app.h"
-#include "lines.h"
+#include "editor.h"
 #include "signals.h"
 
 #include <uar/run.h>
@@ -16,6 +16,8 @@ typedef struct turn_options {
     bool quiet;  /* text: the answer only */
     bool person; /* somebody can be asked */
     bool screen; /* stdout is a terminal */
+    bool styled; /* … where Markdown is shown with attributes */
+    bool lively; /* a spinner may run on stderr */
 } turn_options;
 
 typedef struct turn turn;
@@ -27,8 +29,10 @@ void turn_free(turn *t); /* NULL is fine */
 uar_event_sink turn_sink(turn *t);
 void turn_attach(turn *t, uar_runtime *rt, signals *s);
 
-/* Run it; returns its exit code after reporting a failure. `answers` are lines that approvals are decided by. */
-int turn_take(turn *t, const uar_run_request *request, line_reader *answers);
+/* Run it; returns its exit code after reporting a failure. Approvals are decided by lines of `answers`. */
+int turn_take(turn *t, const uar_run_request *request, editor *answers);
+/* What the last turn used, as its terminal event said. */
+uar_usage turn_usage(const turn *t);
 /* A signal came: cancel what runs. True if that was asked before, or if the stores are still being opened: the program
  * should just end. Any thread. */
 bool turn_interrupt(turn *t);

@@ -67,6 +67,24 @@ want err_has "out of order"
 want out_is "fine"
 end
 
+it "a line that begins with a slash is a line as any other, and no session is noted as the last one"
+new_store
+uar_in "/quit
+//x
+" --session apart --model script:three.jsonl chat
+want code 0
+want out_is "one
+two"
+uar --json sessions show apart
+want out_has '"text":"/quit"'
+want out_has '"text":"//x"'
+uar_in "a
+" --model script:three.jsonl chat
+uar --json sessions show default
+want out_lines 2
+want test ! -e "$STORE/chat.history"
+end
+
 it "what was said is remembered in another session, with source and date"
 new_store
 uar_in "My name is Ada and I live in Oslo.
@@ -94,7 +112,7 @@ if command -v script >/dev/null 2>&1; then
     want out_lacks "memory: on (0 records)"
     end
 
-    it "Ctrl-C ends the turn, not the program; at the prompt it ends the program"
+    it "Ctrl-C ends the turn, not the program; at the prompt the second one ends the program"
     new_store
     { printf '{"events":[{"text":"Begin "},{"sleep_ms":20000},{"finish":"stop"}]}\n'; answer after; } >slow.jsonl
     new_screen
@@ -107,6 +125,8 @@ if command -v script >/dev/null 2>&1; then
         echo b
         wait_for screen after
         sleep 0.5
+        printf '\003'
+        wait_for screen 'again ends'
         printf '\003'
         wait_for screen status
     } |
@@ -122,7 +142,7 @@ if command -v script >/dev/null 2>&1; then
     end
 else
     skip "on a terminal the state of memory is said" "no script program"
-    skip "Ctrl-C ends the turn, not the program; at the prompt it ends the program" "no script program"
+    skip "Ctrl-C ends the turn, not the program; at the prompt the second one ends the program" "no script program"
 fi
 
 plan

@@ -112,7 +112,7 @@ want code 2
 want err_has 'unknown command '"'"'x\u001b[31m'"'"
 end
 
-for command in knowledge skills graph agents mcp admin doctor; do
+for command in knowledge skills graph agents mcp admin; do
     it "'$command' says that it is not in this version"
     uar "$command" some thing --option value
     want code 2
