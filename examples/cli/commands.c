@@ -272,6 +272,10 @@ static void print_program(void) {
         if (commands[i].verb == NULL || commands[i].verb[0] == '\0') print_usage_line(&commands[i]);
     print_options("\nGlobal options:", global_options);
     printf("  %-26s %s\n  %-26s %s\n", "--help", "this text; behind a command: about it", "--version", "the version");
+    printf(
+        "\nEnvironment, weaker than flags and stronger than settings: UAR_MEMORY__ENABLED, UAR_MEMORY__AUTO_CAPTURE,\n"
+        "UAR_MEMORY__INJECT_CONTEXT (true or false), UAR_MEMORY__MAX_CONTEXT_TOKENS. Keys of model services: "
+        "OPENAI_API_KEY.\n");
     printf("\nExit codes: 0 ok, 1 the run failed, 2 usage or a bad file, 3 store, 4 cancelled, 5 paused, 6 not found, "
            "7 busy.\n");
 }
