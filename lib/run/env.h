@@ -40,6 +40,7 @@ typedef struct run_env {
     uar_allocator alloc;
     uar_clock clock;
     uar_random random;
+    uar_log log; /* write == NULL: none */
     uar_executor executor;
     atomic_uint refs;
     void (*dispose)(struct run_env *env); /* when the last reference goes */
@@ -67,6 +68,8 @@ typedef struct run_env {
 
 void env_ref(run_env *env);
 void env_unref(run_env *env);
+/* A line for the log door; printf-like as error_set, cut at its length, without content of users or models. No lock held. */
+void env_say(run_env *env, uar_log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* One writer a session in this process; `key` names owner, user and session. UAR_E_BUSY, UAR_E_NOMEM. */
 uar_status env_claim(run_env *env, uar_str key);
 void env_disclaim(run_env *env, uar_str key);                   /* needs no memory */

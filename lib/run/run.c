@@ -6,6 +6,8 @@
 #include "run/run.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -22,6 +24,19 @@ void env_ref(run_env *env) {
 
 void env_unref(run_env *env) {
     if (atomic_fetch_sub(&env->refs, 1) == 1) env->dispose(env);
+}
+
+void env_say(run_env *env, uar_log_level level, const char *format, ...) {
+    if (env->log.write == NULL) return;
+    char line[248];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    callout_frame frame;
+    callout_enter(&env->calls, &frame, CALLOUT_LOG);
+    env->log.write(env->log.ctx, level, uar_str_n(line, utf8_cut(uar_str_of(line), sizeof line)));
+    callout_leave(&env->calls, &frame);
 }
 
 uar_status env_claim(run_env *env, uar_str key) {
@@ -236,6 +251,7 @@ static void end_unsaved(run *r, uar_status status, uar_str text) {
 static void break_run(run *r) {
     if (r->broken || r->closed) return;
     r->broken = true;
+    env_say(r->env, UAR_LOG_ERROR, "a run ended for want of memory");
     run_stop_model(r);
     run_abandon_calls(r);
     end_unsaved(r, UAR_E_NOMEM, STR("out of memory"));

@@ -251,6 +251,8 @@ void run_stop_model(run *r) {
             return;
         }
     }
-    (void)detach(s, &stopped);
+    bool open = detach(s, &stopped);
+    if (open && !first)
+        env_say(r->env, UAR_LOG_WARN, "model %s did not stop in time; what it still says is dropped", s->model->name);
     if (r->broken) run_model_ended(r);
 }

@@ -299,7 +299,10 @@ static void saving_free(saving *s) {
 static void open_saved(run *r, letter *l) {
     saving *s = (saving *)l;
     uar_status status = s->op.status;
-    if (status == UAR_OK) take_over(r, s);
+    if (status == UAR_OK)
+        take_over(r, s);
+    else
+        env_say(r->env, UAR_LOG_WARN, "a commit of a run failed: %s", uar_status_name(status));
     arena_dispose(s->mem);
     outcome o = saved(r, status, status != UAR_OK ? uar_str_of(s->op.error.message) : uar_str_of(NULL));
     run_feed(r, &o);

@@ -206,13 +206,14 @@ static run_call *call_of_timer(run_timer *t) {
 }
 
 static void time_over(run *r, run_timer *t) {
-    (void)r;
     run_call *c = call_of_timer(t);
     if (c->stopping) {
+        env_say(r->env, UAR_LOG_WARN, "tool %s did not stop in time; what it still answers is dropped", c->tool->name);
         abandon(c, UAR_E_CANCELLED, STR("The call was cancelled and did not stop in time; its effect is unknown."));
         return;
     }
     if (!uar_completion_is_open(c->done)) return;
+    env_say(r->env, UAR_LOG_WARN, "tool %s is over its deadline; what it still answers is dropped", c->tool->name);
     if (!prevent(c)) tell_cancel(c);
     abandon(c, UAR_E_TIMEOUT, STR("The tool did not answer before its deadline; its effect is unknown."));
 }

@@ -46,7 +46,7 @@ static void take_platform(uar_builder *b) {
     uar_error err = UAR_ERROR_INIT;
     uar_status status = UAR_OK;
     run_env *env = &b->rt->env;
-    uar_log *log = &b->rt->log;
+    uar_log *log = &env->log;
     env->clock = clock_default;
     env->random = random_default;
     if (o->clock != NULL) status = struct_in(&env->clock, sizeof env->clock, o->clock, "uar_clock", &err);

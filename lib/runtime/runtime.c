@@ -40,7 +40,7 @@ static void dispose(run_env *env) {
     uar_memory_free(env->memory);
     if (env->clock.destroy != NULL) env->clock.destroy(env->clock.ctx);
     if (env->random.destroy != NULL) env->random.destroy(env->random.ctx);
-    if (rt->log.destroy != NULL) rt->log.destroy(rt->log.ctx);
+    if (env->log.destroy != NULL) env->log.destroy(env->log.ctx);
     uar_allocator alloc = env->alloc;
     alloc_free(&alloc, rt);
     live_add(-1);
@@ -58,14 +58,6 @@ uar_runtime *runtime_new(const uar_allocator *alloc) {
     tool_registry_init(&rt->env.tools, &rt->env.alloc);
     live_add(1);
     return rt;
-}
-
-void runtime_say(uar_runtime *rt, uar_log_level level, const char *line) {
-    if (rt->log.write == NULL) return;
-    callout_frame frame;
-    callout_enter(&rt->env.calls, &frame, CALLOUT_LOG);
-    rt->log.write(rt->log.ctx, level, uar_str_of(line));
-    callout_leave(&rt->env.calls, &frame);
 }
 
 uar_status runtime_check_call(uar_runtime *rt, uar_error *err) {

@@ -28,7 +28,6 @@ struct uar_runtime {
     executor_source source;
     uar_executor host_executor; /* with EXECUTOR_HOST: what env.executor calls */
     build_stage stage;
-    uar_log log; /* write == NULL: none */
 };
 
 /* env.executor of a host's own: marks the calls, so that the host can't call back where it must not. */
@@ -38,7 +37,6 @@ void runtime_work(uar_runtime *rt, uint32_t ms);
 /* UAR_E_WOULD_DEADLOCK in a callback, UAR_E_REENTRANT where only the own call may be finished, UAR_E_INVALID for NULL. */
 uar_status runtime_check_wait(uar_runtime *rt, uar_error *err);
 uar_status runtime_check_call(uar_runtime *rt, uar_error *err);
-void runtime_say(uar_runtime *rt, uar_log_level level, const char *line);
 /* An empty one with one reference (env.refs): destroyed with what it holds when the last goes. NULL: out of memory. */
 uar_runtime *runtime_new(const uar_allocator *alloc);
 
