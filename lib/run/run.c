@@ -401,7 +401,16 @@ static void carry_out(run *r) {
     if (r->break_wanted) break_run(r);
 }
 
+/* Carries out what the machine wanted from its start on. A cancel may be in the inbox before the letter that lets the run
+ * go, since a run can be found before that letter is posted. */
+static void set_going(run *r) {
+    if (r->going) return;
+    r->going = true;
+    carry_out(r);
+}
+
 void run_feed(run *r, const outcome *o) {
+    set_going(r);
     if (r->closed || r->broken) return;
     bool ends_model =
         o->kind == OUTCOME_MODEL_FINISHED || o->kind == OUTCOME_MODEL_FAILED || o->kind == OUTCOME_MODEL_STOPPED;
@@ -470,7 +479,7 @@ static void work(void *arg) {
 
 static void open_begin(run *r, letter *l) {
     (void)l;
-    carry_out(r);
+    set_going(r);
 }
 
 void run_begin(run *r) {

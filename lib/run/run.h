@@ -118,6 +118,7 @@ struct run {
     uar_task task;
     pending_call *pending; /* under lock: calls that can be decided */
 
+    bool going; /* the machine's first wish was carried out */
     bool begun; /* RunStart is out */
     bool claimed, pulsing, ended, closed, broken;
     bool break_wanted; /* memory ran out while an effect was carried out */

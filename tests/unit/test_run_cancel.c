@@ -2,6 +2,7 @@
 #include "unit/test_run_fixture.h"
 
 #include "base/clock.h"
+#include "runtime/runtime.h"
 
 #define CALL_SLOW LINE(TEXT("Wait") "," CALL(0, "c1", "slow", "{}") "," CALLS)
 
@@ -50,6 +51,28 @@ static void expect_cancelled(host *h, uar_run_id id) {
 }
 
 /* ---- X2: every step ---- */
+
+/* A run can be found, and so be cancelled, before the letter that lets it go is posted. */
+static void test_X2_a_cancel_that_overtakes_the_start_is_heard(void **state) {
+    (void)state;
+    host *h = fixture_open(&(host_options){ .script = HELLO, .threading = UAR_THREADS_MANUAL });
+    uar_runtime *rt = host_runtime(h);
+    const run_spec spec = { .owner = uar_str_of("local"),
+                            .user = uar_str_of("me"),
+                            .session = uar_str_of("default"),
+                            .agent = uar_str_of("assistant"),
+                            .input = uar_str_of("go") };
+    run *r = NULL;
+    assert_int_equal(run_new(&r, &rt->env, &spec, NULL), UAR_OK);
+    uar_run_id id = r->id;
+    assert_int_equal(manager_add(&rt->manager, run_ref(r)), UAR_OK);
+    assert_int_equal(run_cancel(r, UAR_CANCEL_NOW, uar_str_of("enough")), UAR_OK);
+    run_begin(r);
+    run_unref(r);
+    expect_cancelled(h, id);
+    expect_kinds(h, "RunStart Cancelled");
+    fixture_close(h);
+}
 
 static void test_X2_cancel_before_the_first_step(void **state) {
     (void)state;
@@ -488,6 +511,7 @@ static void test_X3_after_close_nothing_more_is_called(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        fixture_test(test_X2_a_cancel_that_overtakes_the_start_is_heard),
         fixture_test(test_X2_cancel_before_the_first_step),
         fixture_test(test_X2_cancel_at_every_pass_of_a_pump),
         fixture_test(test_X2_cancel_in_the_middle_of_the_models_text),
