@@ -12,8 +12,11 @@
 #ifndef UAR_LIB_MEMORY_SCHEMA_H
 #define UAR_LIB_MEMORY_SCHEMA_H
 
+#include "memory/graph_schema.h"
+#include "memory/stream_schema.h"
+
 #define SCHEMA_APPLICATION_ID 0x75617252 /* "uarR" */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 static const char schema_sql[] =
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
@@ -141,7 +144,7 @@ static const char schema_sql[] =
 
 typedef enum sql_id {
 #define X_ENUM(name, text) SQL_##name,
-    SQL_STATEMENTS(X_ENUM)
+    SQL_STATEMENTS(X_ENUM) SQL_GRAPH_STATEMENTS(X_ENUM) SQL_STREAM_STATEMENTS(X_ENUM)
 #undef X_ENUM
         SQL_COUNT_OF_STATEMENTS
 } sql_id;
