@@ -2,6 +2,7 @@
  * so that records and index agree between any two. */
 #include "memory/content.h"
 #include "memory/erase.h"
+#include "memory/shelf.h"
 
 #define BATCH 128
 
@@ -29,9 +30,8 @@ static uar_status reindex_row(uar_memory *m, int64_t num, uar_error *err) {
     if (status == UAR_OK && old.length != 0) {
         version next = old;
         status = content_index(&next, &ar, m->database.key, err);
-        if (status == UAR_OK) status = postings_drop(&m->database, &old, err);
         if (status == UAR_OK) status = version_update(&m->database, &next, &m->alloc, err);
-        if (status == UAR_OK) status = postings_add(&m->database, &next, err);
+        if (status == UAR_OK) status = shelf_put(m, &next, NULL, err);
     }
     arena_dispose(&ar);
     return status;
@@ -143,16 +143,12 @@ uar_status uar_memory_check_sync(uar_memory *memory, uar_error *err) {
     if (status != UAR_OK) return status;
     int64_t expected = 0;
     int64_t postings = 0;
-    int64_t miscounted = 0;
     status = check_file(&memory->database, err);
     if (status == UAR_OK) status = check_rows(memory, &expected, err);
     if (status == UAR_OK) status = number(&memory->database, SQL_POSTING_TOTAL, &postings, err);
-    if (status == UAR_OK) status = number(&memory->database, SQL_SEGMENT_FAULT, &miscounted, err);
     if (status == UAR_OK && postings != expected)
         status = error_set(err, UAR_E_CORRUPT, "the memory index has %lld entries, the records name %lld",
                            (long long)postings, (long long)expected);
-    if (status == UAR_OK && miscounted != 0)
-        status = error_set(err, UAR_E_CORRUPT, "%lld memory segments are miscounted", (long long)miscounted);
     memory_leave_read(memory);
     return status;
 }

@@ -21,8 +21,7 @@
 
 static const char schema_sql[] =
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE segment(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, owner TEXT NOT NULL,"
-    " records INTEGER NOT NULL DEFAULT 0, tokens INTEGER NOT NULL DEFAULT 0);"
+    "CREATE TABLE segment(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, owner TEXT NOT NULL);"
     "CREATE INDEX segment_owner ON segment(owner);"
     "CREATE TABLE version(num INTEGER PRIMARY KEY AUTOINCREMENT, mark BLOB NOT NULL, id BLOB NOT NULL,"
     " seg INTEGER NOT NULL, revision INTEGER NOT NULL, current INTEGER NOT NULL, scope INTEGER NOT NULL,"
@@ -40,6 +39,9 @@ static const char schema_sql[] =
     "CREATE INDEX version_segment ON version(seg, num);"
     "CREATE TABLE posting(seg INTEGER NOT NULL, term INTEGER NOT NULL, num INTEGER NOT NULL, count INTEGER NOT NULL,"
     " PRIMARY KEY(seg, term, num)) WITHOUT ROWID;"
+    "CREATE INDEX posting_num ON posting(num);"
+    "CREATE TABLE vector(num INTEGER PRIMARY KEY, model TEXT NOT NULL, digest INTEGER NOT NULL, mark BLOB NOT NULL,"
+    " value BLOB NOT NULL, tail BLOB NOT NULL);"
     "CREATE TABLE usage(id BLOB PRIMARY KEY, recalls INTEGER NOT NULL, recalled INTEGER NOT NULL,"
     " reinforced INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE written(owner TEXT NOT NULL, key TEXT NOT NULL, id BLOB NOT NULL, outcome INTEGER NOT NULL,"
@@ -84,8 +86,7 @@ static const char schema_sql[] =
     X(META_PUT, "INSERT OR REPLACE INTO meta(key, value) VALUES(?18, ?19)")                                            \
     X(SEGMENT_FIND, "SELECT id FROM segment WHERE key = ?18")                                                          \
     X(SEGMENT_ADD, "INSERT INTO segment(key, owner) VALUES(?18, ?19)")                                                 \
-    X(SEGMENT_COUNT, "UPDATE segment SET records = records + ?19, tokens = tokens + ?20 WHERE id = ?18")               \
-    X(SEGMENT_SUM, "SELECT total(records), total(tokens) FROM segment WHERE id IN " SQL_VISIBLE)                       \
+    X(SEGMENT_SUM, "SELECT count(*), total(length) FROM version WHERE length > 0 AND seg IN " SQL_VISIBLE)             \
     X(VERSION_INSERT,                                                                                                  \
       "INSERT INTO version(num, mark, id, seg, revision, current, scope, type, trust, owner, user, agent, session,"    \
       " task, content, categories, metadata, importance, subject, attribute, digest, slot, run, event, origin,"        \
@@ -118,14 +119,22 @@ static const char schema_sql[] =
       "SELECT v.scope, count(*) FROM version v WHERE v.seg IN " SQL_VISIBLE " AND " SQL_FILTERED " GROUP BY v.scope")  \
     X(ALL_NUMS, "SELECT num FROM version WHERE num > ?18 ORDER BY num LIMIT ?19")                                      \
     X(POSTING_ADD, "INSERT INTO posting(seg, term, num, count) VALUES(?18, ?19, ?20, ?21)")                            \
-    X(POSTING_DROP, "DELETE FROM posting WHERE seg = ?18 AND term = ?19 AND num = ?20")                                \
+    X(POSTING_DROP, "DELETE FROM posting WHERE num = ?18")                                                             \
     X(POSTING_HAS, "SELECT count FROM posting WHERE seg = ?18 AND term = ?19 AND num = ?20")                           \
     X(POSTING_TOTAL, "SELECT count(*) FROM posting")                                                                   \
     X(POSTING_MATCH, "SELECT p.num, p.count, v.length FROM posting p CROSS JOIN version v ON v.num = p.num"            \
                      " WHERE p.seg IN " SQL_VISIBLE " AND p.term = ?18 AND " SQL_FILTERED)                             \
-    X(SEGMENT_FAULT, "SELECT count(*) FROM segment s LEFT JOIN (SELECT seg, count(*) AS n, total(length) AS t"         \
-                     " FROM version WHERE length > 0 GROUP BY seg) c ON c.seg = s.id"                                  \
-                     " WHERE s.records <> coalesce(c.n, 0) OR s.tokens <> coalesce(c.t, 0)")                           \
+    X(VECTOR_GET, "SELECT model, digest, mark, value FROM vector WHERE num = ?18")                                     \
+    X(VECTOR_PUT,                                                                                                      \
+      "INSERT OR REPLACE INTO vector(num, model, digest, mark, value, tail) VALUES(?18,?19,?20,?21,?22,?21)")          \
+    X(VECTOR_DROP, "DELETE FROM vector WHERE num = ?18")                                                               \
+    X(VECTOR_SCAN, "SELECT v.num, x.value FROM version v JOIN vector x ON x.num = v.num AND x.model = ?20"             \
+                   " WHERE v.seg = ?18 AND v.type = ?19 AND v.current = 1")                                            \
+    X(VECTOR_UNCOUNTED, "SELECT count(*) FROM version v WHERE v.length > 0 AND NOT EXISTS"                             \
+                        " (SELECT 1 FROM vector x WHERE x.num = v.num AND x.model = ?18 AND x.digest = v.digest)")     \
+    X(VECTOR_MISSING, "SELECT v.num FROM version v WHERE v.num > ?18 AND v.length > 0 AND NOT EXISTS"                  \
+                      " (SELECT 1 FROM vector x WHERE x.num = v.num AND x.model = ?19 AND x.digest = v.digest)"        \
+                      " ORDER BY v.num LIMIT ?20")                                                                     \
     X(USAGE_REINFORCE, "INSERT INTO usage(id, recalls, recalled, reinforced) VALUES(?18, 0, 0, 1)"                     \
                        " ON CONFLICT(id) DO UPDATE SET reinforced = reinforced + 1")                                   \
     X(USAGE_RECALL, "INSERT INTO usage(id, recalls, recalled, reinforced) SELECT ?18, 1, ?19, 0"                       \
