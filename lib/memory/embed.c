@@ -6,12 +6,12 @@
 #include "memory/embed.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdatomic.h>
 
 #include "base/completion.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "index/vector.h"
 #include "memory/service.h"
 
 typedef struct embed_call {
@@ -165,18 +165,6 @@ static uar_status ask(float *out, uar_memory *m, uar_embed_purpose purpose, cons
     return status;
 }
 
-/* Length 1, in place. False if it has no direction: a number that is none, or length 0. */
-static bool make_unit(float *v, size_t dims) {
-    double sum = 0;
-    for (size_t i = 0; i < dims; i++)
-        sum += (double)v[i] * (double)v[i];
-    if (!isfinite(sum) || !(sum > 0)) return false;
-    double scale = 1 / sqrt(sum);
-    for (size_t i = 0; i < dims; i++)
-        v[i] = (float)((double)v[i] * scale);
-    return true;
-}
-
 static uar_status embed_all(float *out, uar_memory *m, uar_embed_purpose purpose, const uar_str *texts, size_t count,
                             uar_error *err) {
     size_t dims = m->embedder.dims;
@@ -186,7 +174,7 @@ static uar_status embed_all(float *out, uar_memory *m, uar_embed_purpose purpose
         if (status != UAR_OK) return status;
     }
     for (size_t i = 0; i < count; i++)
-        if (!make_unit(out + i * dims, dims))
+        if (!vector_normalise(out + i * dims, dims))
             return error_set(err, UAR_E_INVALID, "the embedder gave a vector without a direction");
     return UAR_OK;
 }

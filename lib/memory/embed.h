@@ -12,10 +12,11 @@
 #include <uar/memory.h>
 
 #include "base/callout.h"
+#include "index/vector.h"
 
 /* Most texts of one call of the embedder; longer lists make several calls, each with a deadline of its own. */
 #define EMBED_BATCH 64
-#define EMBED_DIMS_MAX 16384
+#define EMBED_DIMS_MAX VECTOR_DIMS_MAX
 /* Questions whose vectors are kept, and the longest of them in bytes. */
 #define EMBED_CACHE 32
 #define EMBED_CACHE_TEXT ((size_t)4096)
