@@ -30,6 +30,7 @@ typedef struct doors {
     uar_random random;
     uar_embedder embedder;
     uint32_t busy_timeout_ms;
+    uint32_t embed_timeout_ms;
     bool read_only;
 } doors;
 
@@ -54,6 +55,9 @@ static uar_status check_doors(const doors *d, uar_error *err) {
     if (d->random.fill == NULL) return error_set(err, UAR_E_INVALID, "the random door has no fill");
     if (d->embedder.id == NULL || d->embedder.id[0] == '\0' || d->embedder.dims == 0 || d->embedder.embed == NULL)
         return error_set(err, UAR_E_INVALID, "the embedder lacks its id, its dimensions or its function");
+    if (d->embedder.dims > EMBED_DIMS_MAX)
+        return error_set(err, UAR_E_INVALID, "the embedder has %zu dimensions, at most %d are allowed",
+                         d->embedder.dims, EMBED_DIMS_MAX);
     return UAR_OK;
 }
 
@@ -64,6 +68,7 @@ static uar_status take_doors(doors *d, const uar_memory_options *given, uar_erro
     uar_status status = take_door(&options, sizeof options, given, &plain, err, "uar_memory_options");
     memset(d, 0, sizeof *d);
     d->busy_timeout_ms = options.busy_timeout_ms != 0 ? options.busy_timeout_ms : BUSY_TIMEOUT_MS;
+    d->embed_timeout_ms = options.embed_timeout_ms;
     d->read_only = options.read_only;
     uar_status each[4] = {
         take_door(&d->alloc, sizeof d->alloc, options.allocator, &alloc_default, err, "the allocator"),
@@ -96,6 +101,8 @@ static uar_status open_store(uar_memory *m, const char *path, const doors *d, ua
     uar_status status = mutex_init(&m->lock);
     if (status != UAR_OK) return error_plain(err, status);
     m->has_lock = true;
+    status = embed_open(m, d->embed_timeout_ms, err);
+    if (status != UAR_OK) return status;
     database_options options = { &m->alloc, &m->random, d->busy_timeout_ms, d->read_only };
     status = database_open(&m->database, path, &options, err);
     if (status != UAR_OK || m->location != NULL) return status;
@@ -107,6 +114,7 @@ static uar_status open_store(uar_memory *m, const char *path, const doors *d, ua
  * refuse the store. */
 static void take_up(uar_memory *m) {
     m->state = UAR_MEMORY_READY;
+    (void)embed_register(m, NULL);
     bool is_old = m->database.analysis != ANALYSIS_VERSION;
     if (is_old) m->state = UAR_MEMORY_REINDEXING;
     if (m->database.read_only) return;
@@ -153,6 +161,7 @@ void uar_memory_free(uar_memory *memory) {
     assert(before > 0);
     if (before != 1) return;
     if (memory->has_lock) {
+        embed_dispose(memory);
         database_close(&memory->database);
         mutex_dispose(&memory->lock);
     }
@@ -195,6 +204,8 @@ uar_status memory_usable(const uar_memory *memory, uar_error *err) {
         if (err != NULL) err->detail = (int32_t)memory->reason.code;
         return UAR_E_UNAVAILABLE;
     }
+    if (embed_is_inside((uar_memory *)(uintptr_t)memory))
+        return error_set(err, UAR_E_WOULD_DEADLOCK, "this call waits; it can't be made in a callback of the memory");
     return UAR_OK;
 }
 

@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "base/struct_in.h"
 #include "memory/database.h"
+#include "memory/embed.h"
 
 /* Longest text of a record, and of a question. */
 #define MEMORY_TEXT_MAX ((size_t)64 * 1024)
@@ -31,6 +32,7 @@ struct uar_memory {
     uar_random random;
     uar_embedder embedder;
     char *embedder_id;
+    embed_door embed;
     char *location;
     mutex lock;
     bool has_lock;
@@ -50,7 +52,7 @@ void memory_leave_read(uar_memory *memory);
 /* Commit if `status` is UAR_OK, else roll back; the status of the whole. */
 uar_status memory_leave_write(uar_memory *memory, uar_status status, uar_error *err);
 
-/* Whether it can be asked at all, without locking. */
+/* Whether it can be asked at all, and by this thread: UAR_E_WOULD_DEADLOCK inside a callback of this memory. */
 uar_status memory_usable(const uar_memory *memory, uar_error *err);
 
 #endif
