@@ -370,6 +370,23 @@ typedef struct uar_memory_imported {
  */
 UAR_API uar_status uar_memory_add_sync(uar_memory_change *out, uar_memory *memory, const uar_identity *who,
                                        const uar_memory_draft *draft, uar_error *err);
+/** Merge nothing in a batch: each draft becomes a record of its own, whatever is there. */
+#define UAR_MEMORY_ADD_VERBATIM 1u
+/** Most drafts of one batch. */
+#define UAR_MEMORY_BATCH_MAX 10000
+
+/** Called for each draft that was refused: its index, and why. No lock is held. */
+typedef void (*uar_memory_draft_fn)(void *ctx, size_t index, const uar_error *err);
+
+/**
+ * Write `count` records in one transaction, embedded in batches; as uar_memory_add_sync, one after the other. A draft that is
+ * refused doesn't stop the others: `failed` (may be NULL) is told of it, and its change is all zero. A fault of the store
+ * writes none. `changes` has `count` places or is NULL. `flags`: UAR_MEMORY_ADD_…. UAR_E_TOO_LARGE: more than
+ * UAR_MEMORY_BATCH_MAX.
+ */
+UAR_API uar_status uar_memory_add_batch_sync(uar_memory_change *changes, uar_memory *memory, const uar_identity *who,
+                                             const uar_memory_draft *drafts, size_t count, uint32_t flags,
+                                             uar_memory_draft_fn failed, void *ctx, uar_error *err);
 /** One record, one item. UAR_E_NOT_FOUND. */
 UAR_API uar_status uar_memory_get_sync(uar_memory_records **out, uar_memory *memory, const uar_identity *who,
                                        uar_uuid id, uar_error *err);
@@ -403,8 +420,9 @@ UAR_API uar_status uar_memory_stats_sync(uar_memory_stats *out, uar_memory *memo
 /** Write each visible version as one line of JSON (`"v":1`), oldest write first, lossless. `filter` may be NULL. */
 UAR_API uar_status uar_memory_export_sync(uar_memory *memory, const uar_identity *who, const uar_memory_filter *filter,
                                           uar_memory_write_fn write, void *ctx, uar_error *err);
-/** Read lines of JSON, `{"content":"…"}` and any key of a record. Lines are written one by one and counted; a line that is
- *  refused doesn't stop the others. `flags`: UAR_MEMORY_IMPORT_…; `failed` may be NULL. */
+/** Read lines of JSON, `{"content":"…"}` and any key of a record. Lines are written a few hundred a transaction, and counted; a
+ *  line that is refused doesn't stop the others. What a file says of trust in a host is an import's, but for an operator who
+ *  imports verbatim. `flags`: UAR_MEMORY_IMPORT_…; `failed` may be NULL. */
 UAR_API uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, const uar_identity *who,
                                           uar_str lines, uint32_t flags, uar_memory_line_fn failed, void *ctx,
                                           uar_error *err);
