@@ -56,7 +56,6 @@ uar_status async_open(uar_memory *m, const uar_executor *executor) {
     for (size_t i = 0; i < ASYNC_AT_ONCE; i++)
         lane->workers[i].lane = lane;
     m->lane = lane;
-    live_add(1);
     return UAR_OK;
 }
 
@@ -72,7 +71,6 @@ void async_release(async_lane *lane) {
     condition_dispose(&lane->quiet);
     mutex_dispose(&lane->lock);
     alloc_free(&alloc, lane);
-    live_add(-1);
 }
 
 /* Under the lock. */
