@@ -131,6 +131,8 @@ typedef struct uar_memory_options {
     const uar_embedder *embedder;   /**< NULL: uar_embedder_lexical(); its `id` is copied */
     uint32_t busy_timeout_ms;       /**< how long to wait for another process; 0: 5000 */
     bool read_only;                 /**< open an existing store without writing to it */
+    uint32_t embed_timeout_ms;      /**< how long a call waits for the embedder; 0: 30,000, UAR_FOREVER: without end */
+    const uar_executor *executor;   /**< runs the calls of uar/memory_async.h; NULL: a small pool, when first needed */
 } uar_memory_options;
 /** Head of a uar_memory_options. */
 #define UAR_MEMORY_OPTIONS_INIT sizeof(uar_memory_options)

@@ -12,6 +12,7 @@
 #ifndef UAR_LIB_MEMORY_SCHEMA_H
 #define UAR_LIB_MEMORY_SCHEMA_H
 
+#include "memory/embed_schema.h"
 #include "memory/graph_schema.h"
 #include "memory/stream_schema.h"
 
@@ -153,7 +154,7 @@ static const char schema_sql[] =
 
 typedef enum sql_id {
 #define X_ENUM(name, text) SQL_##name,
-    SQL_STATEMENTS(X_ENUM) SQL_GRAPH_STATEMENTS(X_ENUM) SQL_STREAM_STATEMENTS(X_ENUM)
+    SQL_STATEMENTS(X_ENUM) SQL_GRAPH_STATEMENTS(X_ENUM) SQL_STREAM_STATEMENTS(X_ENUM) SQL_EMBED_STATEMENTS(X_ENUM)
 #undef X_ENUM
         SQL_COUNT_OF_STATEMENTS
 } sql_id;
