@@ -93,6 +93,10 @@ UAR_API uar_status uar_memory_import(uar_memory *memory, const uar_identity *who
                                      uar_memory_line_fn failed, uar_memory_imported_fn done, void *ctx, uar_error *err);
 /** uar_memory_reindex_sync, later. */
 UAR_API uar_status uar_memory_reindex(uar_memory *memory, uar_memory_done_fn done, void *ctx, uar_error *err);
+/** uar_memory_reembed_sync, later, in steps between which other calls run; `progress` (may be NULL) is called on the executor
+ *  with the same `ctx`, and never after `done`. A memory that was opened with an executor begins it by itself. */
+UAR_API uar_status uar_memory_reembed(uar_memory *memory, uar_memory_progress_fn progress, uar_memory_done_fn done,
+                                      void *ctx, uar_error *err);
 /** uar_memory_clean_sync, later. */
 UAR_API uar_status uar_memory_clean(uar_memory *memory, uar_memory_pending_fn done, void *ctx, uar_error *err);
 /** uar_memory_check_sync, later. */

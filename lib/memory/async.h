@@ -11,6 +11,7 @@
 #include <uar/memory_async.h>
 
 #include "base/arena.h"
+#include "memory/reembed.h"
 
 #define ASYNC_AT_ONCE 4
 
@@ -42,7 +43,7 @@ struct deferred {
     const uar_memory_patch *patch;
     const uar_memory_filter *filter;
     const uar_memory_query *queries;
-    int64_t at; /* how far a call that goes on has come; 0: at its end */
+    reembed reembed;
     void *ctx;
     union {
         uar_memory_change_fn change;
@@ -58,6 +59,7 @@ struct deferred {
     union {
         uar_memory_write_fn write;
         uar_memory_line_fn failed;
+        uar_memory_progress_fn progress;
     } through;
     union {
         uar_memory_change change;
@@ -81,6 +83,8 @@ void async_release(async_lane *lane);
 /* A request for a memory that can be asked, from a thread that may ask. */
 uar_status async_new(deferred **out, const operation *op, uar_memory *memory, uar_error *err);
 void async_free(deferred *r);
+/* Whether the host gave an executor: then work may be begun unasked. */
+bool async_has_executor(const uar_memory *memory);
 /* Queue it; it is freed in any case. */
 uar_status async_submit(deferred *r, uar_memory *memory, uar_error *err);
 

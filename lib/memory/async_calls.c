@@ -217,6 +217,23 @@ static uar_status run_check(deferred *r, uar_memory *m, uar_error *err) {
     return uar_memory_check_sync(m, err);
 }
 
+/* One step a turn, so that other calls come in between. */
+static uar_status run_reembed(deferred *r, uar_memory *m, uar_error *err) {
+    uar_status status = reembed_step(&r->reembed, m, err);
+    if (status != UAR_OK || r->reembed.over || r->through.progress == NULL) return status;
+    status = r->through.progress(r->ctx, r->reembed.done, r->reembed.total);
+    return error_plain(err, status);
+}
+
+static bool reembed_goes_on(const deferred *r) {
+    return !r->reembed.over;
+}
+
+/* What was begun unasked has no receiver. */
+static void tell_reembedded(deferred *r, uar_status status, const uar_error *err) {
+    if (r->to.done != NULL) r->to.done(r->ctx, status, err);
+}
+
 static const operation op_add = { run_add, tell_change, NULL };
 static const operation op_get = { run_get, tell_records, NULL };
 static const operation op_update = { run_update, tell_change, NULL };
@@ -231,6 +248,7 @@ static const operation op_export = { run_export, tell_done, NULL };
 static const operation op_import = { run_import, tell_imported, NULL };
 static const operation op_reindex = { run_reindex, tell_done, NULL };
 static const operation op_clean = { run_clean, tell_pending, NULL };
+static const operation op_reembed = { run_reembed, tell_reembedded, reembed_goes_on };
 static const operation op_check = { run_check, tell_done, NULL };
 
 /* ---- the calls ---- */
@@ -421,4 +439,22 @@ uar_status uar_memory_clean(uar_memory *memory, uar_memory_pending_fn done, void
     deferred *r = begin(&status, &op_clean, memory, NULL, done != NULL, ctx, err);
     if (r != NULL) r->to.pending = done;
     return submit(r, memory, status, err);
+}
+
+uar_status uar_memory_reembed(uar_memory *memory, uar_memory_progress_fn progress, uar_memory_done_fn done, void *ctx,
+                              uar_error *err) {
+    uar_status status;
+    deferred *r = begin(&status, &op_reembed, memory, NULL, done != NULL, ctx, err);
+    if (r != NULL) {
+        r->to.done = done;
+        r->through.progress = progress;
+    }
+    return submit(r, memory, status, err);
+}
+
+/* There may be nothing to do; the first step finds out. */
+void reembed_begin(uar_memory *memory) {
+    if (embed_is_lexical(memory) || memory->database.read_only || !async_has_executor(memory)) return;
+    deferred *r = NULL;
+    if (async_new(&r, &op_reembed, memory, NULL) == UAR_OK) (void)async_submit(r, memory, NULL);
 }
