@@ -206,6 +206,7 @@ typedef struct uar_memory_record {
     bool current;                     /**< false: an older version of the record of this id */
     uar_uuid superseded_by;           /**< the record that took its fact slot, or none */
     uint8_t checksum[16];             /**< over the stored fields; checked on each read */
+    uint32_t expires_s;               /**< seconds since 1970 at which it is erased; 0: never */
     uar_str embedder;                 /**< id of the embedder that it was written with */
 } uar_memory_record;
 
@@ -230,6 +231,7 @@ typedef struct uar_memory_draft {
     int64_t created_ms;               /**< when it was said; 0: now */
     int64_t valid_until_ms;           /**< when it ends; 0: open */
     uar_str unique_key; /**< at most 400 bytes: a second write of one owner under this key changes nothing */
+    int64_t expires_ms; /**< when it is to be erased, rounded up to a second; 0: never */
 } uar_memory_draft;
 /** Head of a uar_memory_draft. */
 #define UAR_MEMORY_DRAFT_INIT .size = sizeof(uar_memory_draft), .importance = 0.5
@@ -253,6 +255,7 @@ typedef struct uar_memory_patch {
     double importance;         /**< new importance; below 0 keeps; UAR_MEMORY_PATCH_INIT sets -1 */
     uar_memory_trust trust;    /**< who changes it; the record gets the less trusted of both. 0: user */
     int64_t valid_until_ms;    /**< new end; 0 keeps */
+    int64_t expires_ms;        /**< when it is to be erased; UAR_MEMORY_OPEN_END: never; 0 keeps. Makes no new version */
 } uar_memory_patch;
 /** Head of a uar_memory_patch. */
 #define UAR_MEMORY_PATCH_INIT .size = sizeof(uar_memory_patch), .importance = -1
@@ -438,6 +441,9 @@ static inline void uar_memory_embedding_init(uar_memory_embedding *embedding) {
 UAR_API uar_status uar_memory_embedding_sync(uar_memory_embedding *out, uar_memory *memory, uar_error *err);
 /** Try to erase what deletions left pending; `pending` gets what is still left. */
 UAR_API uar_status uar_memory_clean_sync(uint64_t *pending, uar_memory *memory, uar_error *err);
+/** Erase what has expired; `erased` gets how many records went. From its time on a record is in no answer, swept or not. A
+ *  sweep also runs at opening and, at most once a minute, behind writes. What an expired record superseded stays. */
+UAR_API uar_status uar_memory_sweep_sync(uint64_t *erased, uar_memory *memory, uar_error *err);
 /** Check the file, the checksums of all records and that records and index agree. UAR_E_CORRUPT names the first fault. */
 UAR_API uar_status uar_memory_check_sync(uar_memory *memory, uar_error *err);
 

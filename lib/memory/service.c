@@ -140,6 +140,7 @@ static void take_up(uar_memory *m) {
     if (m->database.read_only) return;
     if (is_old) (void)uar_memory_reindex_sync(m, NULL);
     uint64_t pending = 0;
+    (void)uar_memory_sweep_sync(&pending, m, NULL);
     mutex_lock(&m->lock);
     (void)erase_pending(m, &pending, NULL);
     mutex_unlock(&m->lock);

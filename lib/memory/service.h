@@ -40,6 +40,7 @@ struct uar_memory {
     bool has_lock;
     database database;
     uar_memory_status state;
+    int64_t swept_ms; /* when expired records were last looked for */
     uar_error reason; /* why it is unavailable */
 };
 

@@ -81,8 +81,7 @@ uar_status uar_memory_export_sync(uar_memory *memory, const uar_identity *who, c
     if (write == NULL) return error_set(err, UAR_E_INVALID, "an export needs a writer");
     caller c;
     filter f;
-    status = caller_init(&c, who, err);
-    if (status == UAR_OK) status = filter_init(&f, given, clock_wall(&memory->clock), &memory->alloc, err);
+    status = filter_begin(&f, &c, memory, who, given, err);
     if (status != UAR_OK) return status;
     if (f.mode != FILTER_AS_OF) f.mode = FILTER_ALL;
     status = export_all(memory, &c, &f, write, ctx, err);
