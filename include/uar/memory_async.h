@@ -47,8 +47,8 @@ typedef void (*uar_memory_stats_fn)(void *ctx, uar_status status, const uar_memo
 /** An import has ended. `imported` is NULL on failure. */
 typedef void (*uar_memory_imported_fn)(void *ctx, uar_status status, const uar_memory_imported *imported,
                                        const uar_error *err);
-/** A clean-up has ended; `pending` is what is still left, 0 on failure. */
-typedef void (*uar_memory_pending_fn)(void *ctx, uar_status status, uint64_t pending, const uar_error *err);
+/** A call that gives a number has ended: what is still pending of a clean-up, what a sweep erased; 0 on failure. */
+typedef void (*uar_memory_number_fn)(void *ctx, uar_status status, uint64_t number, const uar_error *err);
 /** A call without a result has ended. */
 typedef void (*uar_memory_done_fn)(void *ctx, uar_status status, const uar_error *err);
 
@@ -98,7 +98,9 @@ UAR_API uar_status uar_memory_reindex(uar_memory *memory, uar_memory_done_fn don
 UAR_API uar_status uar_memory_reembed(uar_memory *memory, uar_memory_progress_fn progress, uar_memory_done_fn done,
                                       void *ctx, uar_error *err);
 /** uar_memory_clean_sync, later. */
-UAR_API uar_status uar_memory_clean(uar_memory *memory, uar_memory_pending_fn done, void *ctx, uar_error *err);
+UAR_API uar_status uar_memory_clean(uar_memory *memory, uar_memory_number_fn done, void *ctx, uar_error *err);
+/** uar_memory_sweep_sync, later. */
+UAR_API uar_status uar_memory_sweep(uar_memory *memory, uar_memory_number_fn done, void *ctx, uar_error *err);
 /** uar_memory_check_sync, later. */
 UAR_API uar_status uar_memory_check(uar_memory *memory, uar_memory_done_fn done, void *ctx, uar_error *err);
 

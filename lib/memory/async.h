@@ -53,7 +53,7 @@ struct deferred {
         uar_memory_erasure_fn erasure;
         uar_memory_stats_fn stats;
         uar_memory_imported_fn imported;
-        uar_memory_pending_fn pending;
+        uar_memory_number_fn number;
         uar_memory_done_fn done;
     } to;
     union {
@@ -69,7 +69,7 @@ struct deferred {
         uar_memory_erasure erasure;
         uar_memory_stats stats;
         uar_memory_imported imported;
-        uint64_t pending;
+        uint64_t number;
     } result;
 };
 

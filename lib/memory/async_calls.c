@@ -47,9 +47,9 @@ static uar_status keep_who(deferred *r, const uar_identity *given, uar_error *er
 
 /* A new member of these structs that points at something must be copied here. */
 _Static_assert(offsetof(uar_identity, flags) + 2 * sizeof(uint32_t) == sizeof(uar_identity), "copy what is new");
-_Static_assert(offsetof(uar_memory_draft, unique_key) + sizeof(uar_str) == sizeof(uar_memory_draft),
+_Static_assert(offsetof(uar_memory_draft, expires_ms) + sizeof(int64_t) == sizeof(uar_memory_draft),
                "copy what is new");
-_Static_assert(offsetof(uar_memory_patch, valid_until_ms) + sizeof(int64_t) == sizeof(uar_memory_patch),
+_Static_assert(offsetof(uar_memory_patch, expires_ms) + sizeof(int64_t) == sizeof(uar_memory_patch),
                "copy what is new");
 _Static_assert(offsetof(uar_memory_filter, include_past) + sizeof(int64_t) == sizeof(uar_memory_filter),
                "copy what is new");
@@ -145,8 +145,8 @@ static void tell_imported(deferred *r, uar_status status, const uar_error *err) 
     r->to.imported(r->ctx, status, status == UAR_OK ? &r->result.imported : NULL, err);
 }
 
-static void tell_pending(deferred *r, uar_status status, const uar_error *err) {
-    r->to.pending(r->ctx, status, status == UAR_OK ? r->result.pending : 0, err);
+static void tell_number(deferred *r, uar_status status, const uar_error *err) {
+    r->to.number(r->ctx, status, status == UAR_OK ? r->result.number : 0, err);
 }
 
 static void tell_done(deferred *r, uar_status status, const uar_error *err) {
@@ -209,7 +209,11 @@ static uar_status run_reindex(deferred *r, uar_memory *m, uar_error *err) {
 }
 
 static uar_status run_clean(deferred *r, uar_memory *m, uar_error *err) {
-    return uar_memory_clean_sync(&r->result.pending, m, err);
+    return uar_memory_clean_sync(&r->result.number, m, err);
+}
+
+static uar_status run_sweep(deferred *r, uar_memory *m, uar_error *err) {
+    return uar_memory_sweep_sync(&r->result.number, m, err);
 }
 
 static uar_status run_check(deferred *r, uar_memory *m, uar_error *err) {
@@ -247,7 +251,8 @@ static const operation op_count = { run_count, tell_stats, NULL };
 static const operation op_export = { run_export, tell_done, NULL };
 static const operation op_import = { run_import, tell_imported, NULL };
 static const operation op_reindex = { run_reindex, tell_done, NULL };
-static const operation op_clean = { run_clean, tell_pending, NULL };
+static const operation op_clean = { run_clean, tell_number, NULL };
+static const operation op_sweep = { run_sweep, tell_number, NULL };
 static const operation op_reembed = { run_reembed, tell_reembedded, reembed_goes_on };
 static const operation op_check = { run_check, tell_done, NULL };
 
@@ -434,11 +439,20 @@ uar_status uar_memory_check(uar_memory *memory, uar_memory_done_fn done, void *c
     return submit_plain(&op_check, memory, done, ctx, err);
 }
 
-uar_status uar_memory_clean(uar_memory *memory, uar_memory_pending_fn done, void *ctx, uar_error *err) {
+static uar_status submit_counting(const operation *op, uar_memory *memory, uar_memory_number_fn done, void *ctx,
+                                  uar_error *err) {
     uar_status status;
-    deferred *r = begin(&status, &op_clean, memory, NULL, done != NULL, ctx, err);
-    if (r != NULL) r->to.pending = done;
+    deferred *r = begin(&status, op, memory, NULL, done != NULL, ctx, err);
+    if (r != NULL) r->to.number = done;
     return submit(r, memory, status, err);
+}
+
+uar_status uar_memory_clean(uar_memory *memory, uar_memory_number_fn done, void *ctx, uar_error *err) {
+    return submit_counting(&op_clean, memory, done, ctx, err);
+}
+
+uar_status uar_memory_sweep(uar_memory *memory, uar_memory_number_fn done, void *ctx, uar_error *err) {
+    return submit_counting(&op_sweep, memory, done, ctx, err);
 }
 
 uar_status uar_memory_reembed(uar_memory *memory, uar_memory_progress_fn progress, uar_memory_done_fn done, void *ctx,

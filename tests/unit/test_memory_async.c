@@ -139,9 +139,9 @@ static void on_imported(void *ctx, uar_status status, const uar_memory_imported 
     hear(h, status, err);
 }
 
-static void on_pending(void *ctx, uar_status status, uint64_t pending, const uar_error *err) {
+static void on_number(void *ctx, uar_status status, uint64_t number, const uar_error *err) {
     heard *h = ctx;
-    h->number = pending;
+    h->number = number;
     hear(h, status, err);
 }
 
@@ -351,10 +351,19 @@ static void a_store_is_moved_counted_and_checked_later(void **state) {
     assert_int_equal(uar_memory_delete_where(x->memory, &who, &all, on_erasure, &h, NULL), UAR_OK);
     await(&h, 6);
     assert_int_equal(h.number, 2);
-    assert_int_equal(uar_memory_clean(x->memory, on_pending, &h, NULL), UAR_OK);
+    assert_int_equal(uar_memory_clean(x->memory, on_number, &h, NULL), UAR_OK);
     await(&h, 7);
     assert_int_equal(h.status, UAR_OK);
     assert_int_equal(h.number, 0);
+    uar_memory_draft brief = draft_of("soon gone");
+    brief.expires_ms = FIXTURE_START + 1000;
+    assert_int_equal(uar_memory_add(x->memory, &who, &brief, on_change, &h, NULL), UAR_OK);
+    await(&h, 8);
+    atomic_store(&x->f.now, FIXTURE_START + 5000);
+    assert_int_equal(uar_memory_sweep(x->memory, on_number, &h, NULL), UAR_OK);
+    await(&h, 9);
+    assert_int_equal(h.status, UAR_OK);
+    assert_int_equal(h.number, 1);
     heard_dispose(&h);
 }
 

@@ -191,6 +191,25 @@ static void test_N1_calls_that_wait_are_refused_inside_the_embedder(void **state
     assert_int_equal(in.state, UAR_OK);
 }
 
+static void free_from_inside(void *ctx) {
+    embed_fixture *x = ctx;
+    uar_memory *memory = x->memory;
+    x->memory = NULL;
+    uar_memory_free(memory);
+}
+
+static void test_N1_the_memory_may_be_freed_inside_the_embedder(void **state) {
+    embed_fixture *x = *state;
+    x->e.hook = free_from_inside;
+    x->e.hook_ctx = x;
+    uar_identity who = user_of("u1");
+    uar_memory_draft d = draft_of("written all the same");
+    uar_memory_change change;
+    assert_int_equal(uar_memory_add_sync(&change, x->memory, &who, &d, NULL), UAR_OK);
+    assert_int_equal(atomic_load(&x->e.destroyed), 1);
+    assert_int_equal(change.outcome, UAR_MEMORY_OUTCOME_ADDED);
+}
+
 static void the_embedder_lexical_has_no_vectors(void **state) {
     memory_fixture *f = *state;
     float *v = NULL;
@@ -283,6 +302,7 @@ int main(void) {
         EMBED_TEST(test_N1_an_answer_after_the_deadline_is_stale),
         EMBED_TEST(test_N1_an_answer_after_the_memory_is_gone_is_stale),
         EMBED_TEST(test_N1_calls_that_wait_are_refused_inside_the_embedder),
+        EMBED_TEST(test_N1_the_memory_may_be_freed_inside_the_embedder),
         MEMORY_TEST(the_embedder_lexical_has_no_vectors),
         EMBED_TEST(test_M4_each_model_of_a_name_and_size_has_a_number_of_its_own),
         EMBED_TEST(too_many_dimensions_are_refused_at_opening),
