@@ -115,7 +115,7 @@ static bool postings_are_sound(const uint8_t *postings, size_t from, size_t to, 
     return true;
 }
 
-static bool terms_are_sound(const chunk *c) {
+static bool terms_are_sound(const chunk_view *c) {
     uint32_t from = little_u32(c->starts);
     if (from != 0) return false;
     for (size_t i = 0; i < c->head.terms; i++) {
@@ -137,10 +137,10 @@ static bool take_scales(uint8_t *bytes, size_t count) {
     return true;
 }
 
-uar_status chunk_open(chunk *out, const chunk_head *head, uint8_t *body) {
+uar_status chunk_open(chunk_view *out, const chunk_head *head, uint8_t *body) {
     assert(((uintptr_t)body & (CHUNK_ALIGN - 1)) == 0);
     body_layout at = lay_out(head);
-    chunk c = { *head, body, body + at.starts, body + at.postings, NULL, NULL };
+    chunk_view c = { *head, body, body + at.starts, body + at.postings, NULL, NULL };
     if (!terms_are_sound(&c)) return UAR_E_CORRUPT;
     if (head->dims != 0) {
         if (!take_scales(body + at.scales, head->count)) return UAR_E_CORRUPT;
@@ -151,7 +151,7 @@ uar_status chunk_open(chunk *out, const chunk_head *head, uint8_t *body) {
     return UAR_OK;
 }
 
-const uint8_t *chunk_find(const chunk *c, uint64_t id, size_t *count) {
+const uint8_t *chunk_find(const chunk_view *c, uint64_t id, size_t *count) {
     size_t from = 0;
     size_t to = c->head.terms;
     while (from < to) {

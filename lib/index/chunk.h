@@ -54,23 +54,23 @@ uar_status chunk_documents_read(document *out, const chunk_head *head, const uin
 uar_status chunk_sums_add(float *sum, const chunk_head *head, const uint8_t *bytes);
 
 /* A body that was checked. */
-typedef struct chunk {
+typedef struct chunk_view {
     chunk_head head;
     const uint8_t *ids, *starts, *postings;
     const float *scales; /* NULL: no vectors */
     const int8_t *codes;
-} chunk;
+} chunk_view;
 
 /* `body` has chunk_body_size bytes, begins at a multiple of CHUNK_ALIGN, may be changed here (numbers take the form of this
  * machine) and must stay. UAR_E_CORRUPT. */
-uar_status chunk_open(chunk *out, const chunk_head *head, uint8_t *body);
+uar_status chunk_open(chunk_view *out, const chunk_head *head, uint8_t *body);
 
 typedef struct chunk_posting {
     uint32_t document, count;
 } chunk_posting;
 
 /* Postings of a term: where they begin; `count` gets how many. 0 if the term isn't here. */
-const uint8_t *chunk_find(const chunk *c, uint64_t id, size_t *count);
+const uint8_t *chunk_find(const chunk_view *c, uint64_t id, size_t *count);
 static inline chunk_posting chunk_posting_at(const uint8_t *postings, size_t at) {
     unsigned p = (unsigned)postings[at * 2] | (unsigned)postings[at * 2 + 1] << 8;
     return (chunk_posting){ p & (CHUNK_DOCUMENTS - 1), p >> 10 };

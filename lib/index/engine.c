@@ -31,12 +31,14 @@ void engine_trim(engine *e) {
     }
     alloc_free(e->alloc, e->scratch.bytes);
     e->scratch = (engine_scratch){ NULL, 0 };
+    alloc_free(e->alloc, e->segments);
+    e->segments = NULL;
+    e->cap = 0;
 }
 
 void engine_dispose(engine *e) {
     if (e->alloc == NULL) return;
     engine_trim(e);
-    alloc_free(e->alloc, e->segments);
     memset(e, 0, sizeof *e);
 }
 

@@ -117,8 +117,8 @@ static uar_status add_sums(index_segment *s, const segment_chunk *c, const index
     return status;
 }
 
-static uar_status read_documents(document *out, const segment_chunk *c, const uar_allocator *a,
-                                 const index_source *source, uar_error *err) {
+uar_status segment_read_documents(document *out, const segment_chunk *c, const uar_allocator *a,
+                                  const index_source *source, uar_error *err) {
     size_t size = chunk_documents_size(&c->head);
     uint8_t *bytes = (uint8_t *)alloc_bytes(a, size);
     if (bytes == NULL) return error_plain(err, UAR_E_NOMEM);
@@ -131,7 +131,7 @@ static uar_status read_documents(document *out, const segment_chunk *c, const ua
     return status;
 }
 
-static uar_status read_head(segment_chunk *c, const index_source *source, uar_error *err) {
+uar_status segment_read_head(segment_chunk *c, const index_source *source, uar_error *err) {
     uint8_t bytes[CHUNK_HEAD_USED];
     if (c->place.size < CHUNK_HEAD) return error_set(err, UAR_E_CORRUPT, "a chunk of the index is too short");
     uar_status status = source->read(source->ctx, c->place.id, 0, bytes, sizeof bytes, err);
@@ -154,7 +154,7 @@ static uar_status take_chunk(index_segment *s, segment_chunk *c, index_segment *
     if (known != NULL)
         c->head = known->head;
     else
-        status = read_head(c, source, err);
+        status = segment_read_head(c, source, err);
     if (status != UAR_OK) return status;
     status = segment_reserve(s, c->head.count);
     if (status != UAR_OK) return error_plain(err, status);
@@ -167,7 +167,7 @@ static uar_status take_chunk(index_segment *s, segment_chunk *c, index_segment *
         known->block = NULL;
         if (c->block != NULL) s->body_bytes += segment_body_cost(c);
     } else {
-        status = read_documents(to, c, s->alloc, source, err);
+        status = segment_read_documents(to, c, s->alloc, source, err);
     }
     if (status == UAR_OK) status = add_sums(s, c, source, err);
     if (status != UAR_OK) return status;

@@ -18,7 +18,7 @@ typedef struct segment_chunk {
     chunk_head head;
     uint32_t base; /* number of its first document */
     void *block;   /* NULL: its body isn't in memory */
-    chunk body;
+    chunk_view body;
 } segment_chunk;
 
 enum { SEGMENT_ALIVE = 1, SEGMENT_LINKED = 2 };
@@ -82,6 +82,10 @@ void segment_dispose(index_segment *s);
 /* Bring it to the state `now`; s->state.id is the segment's. UAR_E_CORRUPT: a chunk is damaged. */
 uar_status segment_refresh(index_segment *s, const segment_state *now, const index_source *source, uar_error *err);
 
+/* Read the head of the chunk that c->place names; its documents, c->head.count of them. UAR_E_CORRUPT. */
+uar_status segment_read_head(segment_chunk *c, const index_source *source, uar_error *err);
+uar_status segment_read_documents(document *out, const segment_chunk *c, const uar_allocator *a,
+                                  const index_source *source, uar_error *err);
 /* Read the body of a chunk into `out`, to be freed by segment_release. The chunk itself stays as it is. */
 uar_status segment_read_body(segment_chunk *out, const index_segment *s, size_t chunk, const index_source *source,
                              uar_error *err);

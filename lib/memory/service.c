@@ -8,6 +8,7 @@
 #include "memory/async.h"
 #include "memory/erase.h"
 #include "memory/reembed.h"
+#include "memory/shelf.h"
 
 #define BUSY_TIMEOUT_MS 5000u
 
@@ -34,6 +35,7 @@ typedef struct doors {
     uar_executor executor; /* all zero: none was given */
     uint32_t busy_timeout_ms;
     uint32_t embed_timeout_ms;
+    size_t cache_bytes;
     bool read_only;
 } doors;
 
@@ -72,6 +74,7 @@ static uar_status take_doors(doors *d, const uar_memory_options *given, uar_erro
     memset(d, 0, sizeof *d);
     d->busy_timeout_ms = options.busy_timeout_ms != 0 ? options.busy_timeout_ms : BUSY_TIMEOUT_MS;
     d->embed_timeout_ms = options.embed_timeout_ms;
+    d->cache_bytes = options.cache_bytes != 0 ? options.cache_bytes : SHELF_CACHE_BYTES;
     d->read_only = options.read_only;
     static const uar_executor no_executor = { .struct_size = UAR_EXECUTOR_INIT };
     uar_status each[] = {
@@ -166,6 +169,7 @@ uar_memory *uar_memory_open(const char *path, const uar_memory_options *options)
     m->random = d.random;
     m->embedder = d.embedder;
     m->state = UAR_MEMORY_UNAVAILABLE;
+    engine_init(&m->shelf.engine, &m->alloc, d.cache_bytes);
     if (status == UAR_OK)
         status = open_doors(m, &d, &err);
     else
@@ -186,6 +190,7 @@ uar_memory *uar_memory_ref(uar_memory *memory) {
 static void destroy(uar_memory *m) {
     async_release(m->lane);
     embed_dispose(m);
+    shelf_trim(m);
     if (m->has_lock) {
         database_close(&m->database);
         mutex_dispose(&m->lock);
@@ -293,7 +298,9 @@ uar_status memory_enter_write(uar_memory *memory, uar_error *err) {
 }
 
 uar_status memory_leave_write(uar_memory *memory, uar_status status, uar_error *err) {
+    if (status == UAR_OK) status = shelf_flush(memory, err);
     status = database_end_write(&memory->database, status, err);
+    shelf_settle(memory, status == UAR_OK);
     memory_leave(memory);
     return status;
 }

@@ -1,7 +1,7 @@
 /*
  * The memory object and the way into it.
  *
- * Lock order: `lock` is a leaf; it guards `database`, `state` and nothing else, and is never held across a call-out but
+ * Lock order: `lock` is a leaf; it guards `database`, `shelf`, `state` and nothing else, and is never held across a call-out but
  * allocator, clock and random. SQLite is not a call-out. All else is set by uar_memory_open and never changes.
  */
 #ifndef UAR_LIB_MEMORY_SERVICE_H
@@ -16,6 +16,7 @@
 #include "base/struct_in.h"
 #include "memory/database.h"
 #include "memory/embed.h"
+#include "memory/shelf_state.h"
 
 /* Longest text of a record, and of a question. */
 #define MEMORY_TEXT_MAX ((size_t)64 * 1024)
@@ -39,6 +40,7 @@ struct uar_memory {
     mutex lock;
     bool has_lock;
     database database;
+    shelf shelf; /* under the lock */
     uar_memory_status state;
     int64_t swept_ms; /* when expired records were last looked for */
     uar_error reason; /* why it is unavailable */
