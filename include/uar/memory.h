@@ -374,6 +374,23 @@ typedef struct uar_memory_imported {
  */
 UAR_API uar_status uar_memory_add_sync(uar_memory_change *out, uar_memory *memory, const uar_identity *who,
                                        const uar_memory_draft *draft, uar_error *err);
+/** Merge nothing in a batch: each draft becomes a record of its own, whatever is there. */
+#define UAR_MEMORY_ADD_VERBATIM 1u
+/** Most drafts of one batch. */
+#define UAR_MEMORY_BATCH_MAX 10000
+
+/** Called for each draft that was refused: its index, and why. No lock is held. */
+typedef void (*uar_memory_draft_fn)(void *ctx, size_t index, const uar_error *err);
+
+/**
+ * Write `count` records in one transaction, embedded in batches; as uar_memory_add_sync, one after the other. A draft that is
+ * refused doesn't stop the others: `failed` (may be NULL) is told of it, and its change is all zero. A fault of the store
+ * writes none. `changes` has `count` places or is NULL. `flags`: UAR_MEMORY_ADD_…. UAR_E_TOO_LARGE: more than
+ * UAR_MEMORY_BATCH_MAX.
+ */
+UAR_API uar_status uar_memory_add_batch_sync(uar_memory_change *changes, uar_memory *memory, const uar_identity *who,
+                                             const uar_memory_draft *drafts, size_t count, uint32_t flags,
+                                             uar_memory_draft_fn failed, void *ctx, uar_error *err);
 /** One record, one item. UAR_E_NOT_FOUND. */
 UAR_API uar_status uar_memory_get_sync(uar_memory_records **out, uar_memory *memory, const uar_identity *who,
                                        uar_uuid id, uar_error *err);
@@ -388,6 +405,54 @@ UAR_API uar_status uar_memory_delete_sync(uar_memory_change *out, uar_memory *me
 /** Erase all that match, ended ones included. UAR_E_FILTER_REQUIRED without a condition. `as_of_ms` is refused. */
 UAR_API uar_status uar_memory_delete_where_sync(uar_memory_erasure *out, uar_memory *memory, const uar_identity *who,
                                                 const uar_memory_filter *filter, uar_error *err);
+/** Erase what a record superseded or summarises, with all versions; the record itself stays. UAR_E_NOT_FOUND;
+ *  UAR_E_FORBIDDEN as for adding. */
+UAR_API uar_status uar_memory_purge_sync(uar_memory_erasure *out, uar_memory *memory, const uar_identity *who,
+                                         uar_uuid id, uar_error *err);
+
+/** Makes a summary of `sources` (oldest first, borrowed): writes it in pieces by `write` with `write_ctx`. Not UAR_OK ends
+ *  the compression with that status. No lock is held; the memory may be asked. */
+typedef uar_status (*uar_memory_summarize_fn)(void *ctx, const uar_memory_records *sources, uar_memory_write_fn write,
+                                              void *write_ctx);
+
+/** How to compress. Borrowed for the call. */
+typedef struct uar_memory_compress_options {
+    size_t size;                       /**< sizeof(uar_memory_compress_options) */
+    uar_str summary;                   /**< the summary; absent: `summarize` makes it */
+    uar_memory_summarize_fn summarize; /**< NULL: sentences of the sources, chosen by a rule */
+    void *ctx;                         /**< given to `summarize` */
+    size_t max_bytes;                  /**< of the rule's summary; 0: a third of the sources, at most 2048 */
+    uar_memory_type type;              /**< of the summary; 0: the sources' if they have one, else semantic */
+    uar_memory_trust trust;            /**< who summarises; the summary gets the least trusted of all. 0: host */
+} uar_memory_compress_options;
+/** Head of a uar_memory_compress_options. */
+#define UAR_MEMORY_COMPRESS_OPTIONS_INIT sizeof(uar_memory_compress_options)
+/** The twin of UAR_MEMORY_COMPRESS_OPTIONS_INIT. */
+static inline void uar_memory_compress_options_init(uar_memory_compress_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+}
+
+/** What a compression did. */
+typedef struct uar_memory_compression {
+    uar_uuid id;            /**< the summary */
+    uint64_t archived;      /**< sources that ended */
+    uint64_t source_bytes;  /**< their text */
+    uint64_t summary_bytes; /**< its text */
+    uar_memory_trust trust; /**< the least trusted of its sources and of who summarised */
+} uar_memory_compression;
+
+/**
+ * Put one summary in the place of the records that hold and match, in one transaction: they end, leave recall, and stay in
+ * the summary's history (uar_memory_history_sync) until uar_memory_purge_sync or the deletion of the summary. They must be of
+ * one scope and its ids (UAR_E_INVALID), at most 1,000 and 1 MiB (UAR_E_TOO_LARGE); facts with a slot and records that expire
+ * are left as they are. `options` may be NULL. UAR_E_NOT_FOUND: fewer than two match. UAR_E_TOO_LARGE: the summary is not
+ * shorter than its sources. UAR_E_CONFLICT: one was changed meanwhile. UAR_E_FORBIDDEN as for adding. On failure nothing is
+ * changed.
+ */
+UAR_API uar_status uar_memory_compress_sync(uar_memory_compression *out, uar_memory *memory, const uar_identity *who,
+                                            const uar_memory_filter *filter,
+                                            const uar_memory_compress_options *options, uar_error *err);
 /** Records that hold, newest write first, at most `limit` (1–1000), behind `cursor` (absent: from the start). `filter` may
  *  be NULL. */
 UAR_API uar_status uar_memory_list_sync(uar_memory_records **out, uar_memory *memory, const uar_identity *who,
@@ -407,8 +472,9 @@ UAR_API uar_status uar_memory_stats_sync(uar_memory_stats *out, uar_memory *memo
 /** Write each visible version as one line of JSON (`"v":1`), oldest write first, lossless. `filter` may be NULL. */
 UAR_API uar_status uar_memory_export_sync(uar_memory *memory, const uar_identity *who, const uar_memory_filter *filter,
                                           uar_memory_write_fn write, void *ctx, uar_error *err);
-/** Read lines of JSON, `{"content":"…"}` and any key of a record. Lines are written one by one and counted; a line that is
- *  refused doesn't stop the others. `flags`: UAR_MEMORY_IMPORT_…; `failed` may be NULL. */
+/** Read lines of JSON, `{"content":"…"}` and any key of a record. Lines are written a few hundred a transaction, and counted; a
+ *  line that is refused doesn't stop the others. What a file says of trust in a host is an import's, but for an operator who
+ *  imports verbatim. `flags`: UAR_MEMORY_IMPORT_…; `failed` may be NULL. */
 UAR_API uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, const uar_identity *who,
                                           uar_str lines, uint32_t flags, uar_memory_line_fn failed, void *ctx,
                                           uar_error *err);

@@ -274,6 +274,18 @@ uar_status entry_add(uar_memory_change *out, entry *d, uar_memory *memory, uar_e
     return status == UAR_OK ? note_written(out, d, db, err) : status;
 }
 
+uar_status entry_add_verbatim(uar_memory_change *out, entry *d, uar_memory *memory, uar_error *err) {
+    database *db = &memory->database;
+    memset(out, 0, sizeof *out);
+    uar_status status = find_written(out, d, db, err);
+    if (status != UAR_E_NOT_FOUND) return status;
+    status = entry_segment(d, db, err);
+    if (status == UAR_OK) status = entry_insert(d, memory, err);
+    if (status != UAR_OK) return status;
+    *out = (uar_memory_change){ .id = d->v.r.id, .outcome = UAR_MEMORY_OUTCOME_ADDED, .revision = 1 };
+    return note_written(out, d, db, err);
+}
+
 uar_status uar_memory_add_sync(uar_memory_change *out, uar_memory *memory, const uar_identity *who,
                                const uar_memory_draft *given, uar_error *err) {
     caller c;

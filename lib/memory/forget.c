@@ -208,3 +208,24 @@ uar_status uar_memory_delete_where_sync(uar_memory_erasure *out, uar_memory *mem
     *out = sum;
     return UAR_OK;
 }
+
+uar_status uar_memory_purge_sync(uar_memory_erasure *out, uar_memory *memory, const uar_identity *who, uar_uuid id,
+                                 uar_error *err) {
+    caller c;
+    uar_status status = caller_begin(&c, memory, who, err);
+    if (status == UAR_OK) status = memory_enter_write(memory, err);
+    if (status != UAR_OK) return status;
+    arena ar;
+    arena_init(&ar, &memory->alloc);
+    version v;
+    uint64_t erased = 0;
+    status = record_find(&v, memory, &c, id, &ar, err);
+    if (status == UAR_OK) status = caller_may_write(&c, v.r.scope, err);
+    if (status == UAR_OK) status = delete_chain(memory, id, v.seg, true, &erased, err);
+    status = memory_leave_write(memory, status, err);
+    arena_dispose(&ar);
+    if (status != UAR_OK) return status;
+    bool is_clean = erased == 0 || clean(memory);
+    *out = (uar_memory_erasure){ .erased = is_clean ? erased : 0, .pending = is_clean ? 0 : erased };
+    return UAR_OK;
+}

@@ -30,7 +30,9 @@ float *entry_vectors(uar_memory *memory, const uar_str *texts, size_t count);
 uar_status entry_segment(entry *d, database *db, uar_error *err);
 /* Add the draft by the rules of uar_memory_add_sync, inside a write transaction. */
 uar_status entry_add(uar_memory_change *out, entry *d, uar_memory *memory, uar_error *err);
-/* Insert it as it is, merging nothing. */
+/* The same, merging nothing and superseding nothing; only a unique key that was written before is still a repeat. */
+uar_status entry_add_verbatim(uar_memory_change *out, entry *d, uar_memory *memory, uar_error *err);
+/* Insert it as it is. */
 uar_status entry_insert(entry *d, uar_memory *memory, uar_error *err);
 
 /* The current version of a record that the caller sees. UAR_E_NOT_FOUND. */
