@@ -1,12 +1,29 @@
-/* Owns nothing. Unicode's tables are utf8proc's; the ranges here are those that the reference has of its own. */
+/* Owns nothing. Classes come from the table beside this file; how characters come apart and become small, from utf8proc,
+ * where Unicode promises that what is there never changes. */
 #include "bert/characters.h"
 
 #include <stddef.h>
 #include <utf8proc.h>
 
-static utf8proc_category_t category(uint32_t c) {
-    return utf8proc_category((utf8proc_int32_t)c);
+#include "bert/characters_table.h"
+
+/* Is it in one of `count` ascending ranges? */
+static bool is_in(const character_range *ranges, size_t count, uint32_t c) {
+    size_t low = 0;
+    while (count > 0) {
+        size_t half = count / 2;
+        if (ranges[low + half].last < c) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return c >= ranges[low].first && c <= ranges[low].last;
 }
+
+#define IS_IN(ranges, c) \
+    ((c) <= ranges[sizeof ranges / sizeof ranges[0] - 1].last && is_in(ranges, sizeof ranges / sizeof ranges[0], c))
 
 bool character_is_space(uint32_t c) {
     if (c <= 0x20) return c == ' ' || (c >= 0x09 && c <= 0x0D);
@@ -15,15 +32,8 @@ bool character_is_space(uint32_t c) {
 }
 
 bool character_is_noise(uint32_t c) {
-    if (c == '\t' || c == '\n' || c == '\r') return false;
-    if (c == 0 || c == 0xFFFD) return true;
-    switch (category(c)) {
-    case UTF8PROC_CATEGORY_CC:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_CO:
-    case UTF8PROC_CATEGORY_CS: return true;
-    default: return false;
-    }
+    if (c < 0x80) return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
+    return IS_IN(noise_ranges, c);
 }
 
 bool character_is_chinese(uint32_t c) {
@@ -41,20 +51,11 @@ bool character_is_chinese(uint32_t c) {
 
 bool character_is_punctuation(uint32_t c) {
     if (c < 0x80) return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) || (c >= 123 && c <= 126);
-    switch (category(c)) {
-    case UTF8PROC_CATEGORY_PC:
-    case UTF8PROC_CATEGORY_PD:
-    case UTF8PROC_CATEGORY_PS:
-    case UTF8PROC_CATEGORY_PE:
-    case UTF8PROC_CATEGORY_PI:
-    case UTF8PROC_CATEGORY_PF:
-    case UTF8PROC_CATEGORY_PO: return true;
-    default: return false;
-    }
+    return IS_IN(punctuation_ranges, c);
 }
 
 bool character_is_accent(uint32_t c) {
-    return c >= 0x300 && category(c) == UTF8PROC_CATEGORY_MN;
+    return c >= 0x80 && IS_IN(accent_ranges, c);
 }
 
 unsigned character_decompose(uint32_t out[CHARACTER_PARTS], uint32_t c) {

@@ -19,9 +19,15 @@ void scratch_dispose(scratch *s) {
     scratch_init(s, s->alloc);
 }
 
+/* Floats from one row between expand and contract to the next: never a multiple of a page, or all rows of a tile would
+ * fight for the same lines of the cache. */
+static size_t inner_step(const encoder *e) {
+    return e->weights->inner + PANEL;
+}
+
 static void cut(scratch *s, carver *c, const encoder *e) {
     const config *shape = e->shape;
-    size_t width = e->weights->width, wide = 3 * width > e->weights->inner ? 3 * width : e->weights->inner;
+    size_t width = e->weights->width, wide = 3 * width > inner_step(e) ? 3 * width : inner_step(e);
     size_t head = shape->hidden / shape->heads, larger = shape->inner > shape->hidden ? shape->inner : shape->hidden;
     s->x = carve(c, s->rows * width, sizeof(float));
     s->y = carve(c, s->rows * width, sizeof(float));
@@ -148,14 +154,15 @@ static void attend(const encoder *e, scratch *s, const window *windows, size_t c
 }
 
 static void run_layer(const encoder *e, scratch *s, const layer *l, const window *windows, size_t count, size_t rows) {
-    size_t width = e->weights->width, inner = e->weights->inner;
+    size_t width = e->weights->width, step = inner_step(e);
     multiply(s->wide, 3 * width, e, s, s->x, width, &l->attend, rows);
     attend(e, s, windows, count);
     multiply(s->z, width, e, s, s->y, width, &l->gather, rows);
     norm_rows(e, s->x, s->z, &l->after_attention, rows);
-    multiply(s->wide, inner, e, s, s->x, width, &l->expand, rows);
-    e->kernels->gelu(s->wide, rows * inner);
-    multiply(s->y, width, e, s, s->wide, inner, &l->contract, rows);
+    multiply(s->wide, step, e, s, s->x, width, &l->expand, rows);
+    for (size_t i = 0; i < rows; i++)
+        e->kernels->gelu(s->wide + i * step, e->weights->inner);
+    multiply(s->y, width, e, s, s->wide, step, &l->contract, rows);
     norm_rows(e, s->x, s->y, &l->after_expansion, rows);
 }
 

@@ -4,7 +4,7 @@
 
 #include "bert/kernels_levels.h"
 
-#define ROWS 6
+#define ROWS 4
 
 static inline void store8(float *c, __m256i sum, const byte_rows *a, size_t row, const byte_panels *w,
                           const float *bias, size_t at) {
@@ -43,8 +43,6 @@ TILE tile(float *c, size_t c_width, const byte_rows *a, size_t row, const byte_p
 static void tiles(float *c, size_t c_width, const byte_rows *a, size_t row, const byte_panels *w, const float *bias,
                   size_t p, size_t rows) {
     switch (rows) {
-    case 6: tile(c, c_width, a, row, w, bias, p, 6); break;
-    case 5: tile(c, c_width, a, row, w, bias, p, 5); break;
     case 4: tile(c, c_width, a, row, w, bias, p, 4); break;
     case 3: tile(c, c_width, a, row, w, bias, p, 3); break;
     case 2: tile(c, c_width, a, row, w, bias, p, 2); break;

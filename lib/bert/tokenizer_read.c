@@ -120,9 +120,12 @@ static uar_status find_mark(int32_t *out, const tokenizer *t, const char *text, 
 
 /* ---- The files ---- */
 
-/* A switch that may be null: then it says nothing. */
+/* A switch that is missing or null says nothing: false, and what was there stays. */
 static bool read_switch(bool *out, const cJSON *object, const char *key) {
-    return json_read_flag(out, object, key);
+    bool value;
+    if (!json_read_flag(&value, object, key)) return false;
+    *out = value;
+    return true;
 }
 
 static uar_status read_normalizer(tokenizer *t, const cJSON *json, uar_error *err) {
