@@ -37,16 +37,19 @@ struct deferred {
     const uar_identity *who;
     uar_uuid id;
     uar_str text;
-    size_t count; /* limit, or queries */
+    size_t count; /* limit, or how many drafts or questions */
     uint32_t flags;
-    const uar_memory_draft *draft;
+    const uar_memory_draft *drafts;
     const uar_memory_patch *patch;
     const uar_memory_filter *filter;
     const uar_memory_query *queries;
+    const uar_memory_compress_options *compress;
     reembed reembed;
     void *ctx;
     union {
         uar_memory_change_fn change;
+        uar_memory_changes_fn changes;
+        uar_memory_compression_fn compression;
         uar_memory_records_fn records;
         uar_memory_hits_fn hits;
         uar_memory_answers_fn answers;
@@ -59,10 +62,13 @@ struct deferred {
     union {
         uar_memory_write_fn write;
         uar_memory_line_fn failed;
+        uar_memory_draft_fn refused;
         uar_memory_progress_fn progress;
     } through;
     union {
         uar_memory_change change;
+        uar_memory_change *changes;
+        uar_memory_compression compression;
         uar_memory_records *records;
         uar_memory_hits *hits;
         uar_memory_hits **answers;

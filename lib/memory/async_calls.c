@@ -54,9 +54,7 @@ _Static_assert(offsetof(uar_memory_patch, expires_ms) + sizeof(int64_t) == sizeo
 _Static_assert(offsetof(uar_memory_filter, include_past) + sizeof(int64_t) == sizeof(uar_memory_filter),
                "copy what is new");
 
-static uar_status keep_draft(deferred *r, const uar_memory_draft *given, uar_error *err) {
-    uar_memory_draft *d = keep_bytes(r, 1, sizeof *d);
-    if (d == NULL) return error_plain(err, UAR_E_NOMEM);
+static uar_status keep_draft(deferred *r, uar_memory_draft *d, const uar_memory_draft *given, uar_error *err) {
     uar_status status = struct_in(d, sizeof *d, given, "uar_memory_draft", err);
     if (status != UAR_OK) return status;
     uar_str *texts[] = { &d->content,   &d->user,      &d->agent,
@@ -66,8 +64,22 @@ static uar_status keep_draft(deferred *r, const uar_memory_draft *given, uar_err
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         keep_str(r, texts[i]);
     keep_labels(r, &d->categories, &d->category_count);
-    r->draft = d;
     return UAR_OK;
+}
+
+static uar_status keep_drafts(deferred *r, const uar_memory_draft *given, size_t count, uar_error *err) {
+    if (count == 0) return UAR_OK;
+    if (given == NULL && count > 1) return error_set(err, UAR_E_INVALID, "the drafts are NULL");
+    if (count > UAR_MEMORY_BATCH_MAX)
+        return error_set(err, UAR_E_TOO_LARGE, "a batch has at most %d drafts", UAR_MEMORY_BATCH_MAX);
+    uar_memory_draft *kept = keep_bytes(r, count, sizeof *kept);
+    if (kept == NULL) return error_plain(err, UAR_E_NOMEM);
+    uar_status status = UAR_OK;
+    for (size_t i = 0; i < count && status == UAR_OK; i++)
+        status = keep_draft(r, &kept[i], given != NULL ? &given[i] : NULL, err);
+    r->drafts = kept;
+    r->count = count;
+    return status;
 }
 
 static uar_status keep_patch(deferred *r, const uar_memory_patch *given, uar_error *err) {
@@ -96,6 +108,21 @@ static uar_status keep_filter(const uar_memory_filter **out, deferred *r, const 
     return UAR_OK;
 }
 
+_Static_assert(offsetof(uar_memory_compress_options, trust) + 4 <= sizeof(uar_memory_compress_options) &&
+                   offsetof(uar_memory_compress_options, trust) + 8 >= sizeof(uar_memory_compress_options),
+               "copy what is new");
+
+static uar_status keep_compress(deferred *r, const uar_memory_compress_options *given, uar_error *err) {
+    if (given == NULL) return UAR_OK;
+    uar_memory_compress_options *kept = keep_bytes(r, 1, sizeof *kept);
+    if (kept == NULL) return error_plain(err, UAR_E_NOMEM);
+    uar_status status = struct_in(kept, sizeof *kept, given, "uar_memory_compress_options", err);
+    if (status != UAR_OK) return status;
+    keep_str(r, &kept->summary);
+    r->compress = kept;
+    return UAR_OK;
+}
+
 static uar_status keep_queries(deferred *r, const uar_memory_query *given, size_t count, uar_error *err) {
     if (count == 0) return UAR_OK;
     if (given == NULL) return error_set(err, UAR_E_INVALID, "the questions are NULL");
@@ -118,6 +145,15 @@ static uar_status keep_queries(deferred *r, const uar_memory_query *given, size_
 
 static void tell_change(deferred *r, uar_status status, const uar_error *err) {
     r->to.change(r->ctx, status, status == UAR_OK ? &r->result.change : NULL, err);
+}
+
+static void tell_changes(deferred *r, uar_status status, const uar_error *err) {
+    bool ok = status == UAR_OK;
+    r->to.changes(r->ctx, status, ok ? r->result.changes : NULL, ok ? r->count : 0, err);
+}
+
+static void tell_compression(deferred *r, uar_status status, const uar_error *err) {
+    r->to.compression(r->ctx, status, status == UAR_OK ? &r->result.compression : NULL, err);
 }
 
 static void tell_records(deferred *r, uar_status status, const uar_error *err) {
@@ -156,7 +192,20 @@ static void tell_done(deferred *r, uar_status status, const uar_error *err) {
 /* ---- the operations ---- */
 
 static uar_status run_add(deferred *r, uar_memory *m, uar_error *err) {
-    return uar_memory_add_sync(&r->result.change, m, r->who, r->draft, err);
+    return uar_memory_add_sync(&r->result.change, m, r->who, r->drafts, err);
+}
+
+static uar_status run_add_batch(deferred *r, uar_memory *m, uar_error *err) {
+    return uar_memory_add_batch_sync(r->result.changes, m, r->who, r->drafts, r->count, r->flags, r->through.refused,
+                                     r->ctx, err);
+}
+
+static uar_status run_purge(deferred *r, uar_memory *m, uar_error *err) {
+    return uar_memory_purge_sync(&r->result.erasure, m, r->who, r->id, err);
+}
+
+static uar_status run_compress(deferred *r, uar_memory *m, uar_error *err) {
+    return uar_memory_compress_sync(&r->result.compression, m, r->who, r->filter, r->compress, err);
 }
 
 static uar_status run_get(deferred *r, uar_memory *m, uar_error *err) {
@@ -239,6 +288,9 @@ static void tell_reembedded(deferred *r, uar_status status, const uar_error *err
 }
 
 static const operation op_add = { run_add, tell_change, NULL };
+static const operation op_add_batch = { run_add_batch, tell_changes, NULL };
+static const operation op_purge = { run_purge, tell_erasure, NULL };
+static const operation op_compress = { run_compress, tell_compression, NULL };
 static const operation op_get = { run_get, tell_records, NULL };
 static const operation op_update = { run_update, tell_change, NULL };
 static const operation op_delete = { run_delete, tell_change, NULL };
@@ -285,7 +337,22 @@ uar_status uar_memory_add(uar_memory *memory, const uar_identity *who, const uar
     deferred *r = begin(&status, &op_add, memory, who, done != NULL, ctx, err);
     if (r != NULL) {
         r->to.change = done;
-        status = keep_draft(r, draft, err);
+        status = keep_drafts(r, draft, 1, err);
+    }
+    return submit(r, memory, status, err);
+}
+
+uar_status uar_memory_add_batch(uar_memory *memory, const uar_identity *who, const uar_memory_draft *drafts,
+                                size_t count, uint32_t flags, uar_memory_draft_fn failed, uar_memory_changes_fn done,
+                                void *ctx, uar_error *err) {
+    uar_status status;
+    deferred *r = begin(&status, &op_add_batch, memory, who, done != NULL, ctx, err);
+    if (r != NULL) {
+        r->to.changes = done;
+        r->through.refused = failed;
+        r->flags = flags;
+        if (count != 0) r->result.changes = keep_bytes(r, count, sizeof *r->result.changes);
+        status = keep_drafts(r, drafts, count, err);
     }
     return submit(r, memory, status, err);
 }
@@ -342,6 +409,30 @@ uar_status uar_memory_delete_where(uar_memory *memory, const uar_identity *who, 
     if (r != NULL) {
         r->to.erasure = done;
         status = keep_filter(&r->filter, r, filter, err);
+    }
+    return submit(r, memory, status, err);
+}
+
+uar_status uar_memory_purge(uar_memory *memory, const uar_identity *who, uar_uuid id, uar_memory_erasure_fn done,
+                            void *ctx, uar_error *err) {
+    uar_status status;
+    deferred *r = begin(&status, &op_purge, memory, who, done != NULL, ctx, err);
+    if (r != NULL) {
+        r->to.erasure = done;
+        r->id = id;
+    }
+    return submit(r, memory, status, err);
+}
+
+uar_status uar_memory_compress(uar_memory *memory, const uar_identity *who, const uar_memory_filter *filter,
+                               const uar_memory_compress_options *options, uar_memory_compression_fn done, void *ctx,
+                               uar_error *err) {
+    uar_status status;
+    deferred *r = begin(&status, &op_compress, memory, who, done != NULL, ctx, err);
+    if (r != NULL) {
+        r->to.compression = done;
+        status = keep_filter(&r->filter, r, filter, err);
+        if (status == UAR_OK) status = keep_compress(r, options, err);
     }
     return submit(r, memory, status, err);
 }
