@@ -244,6 +244,7 @@ uar_status uar_memory_search_batch_sync(uar_memory_hits **out, uar_memory *memor
     if (status != UAR_OK || count == 0) return status;
     uar_memory_hits **answers = (uar_memory_hits **)alloc_zeroed(&memory->alloc, count, sizeof(uar_memory_hits *));
     if (answers == NULL) return error_plain(err, UAR_E_NOMEM);
+    memory_pin(memory);
     for (size_t i = 0; i < count && status == UAR_OK; i++)
         status = search_one(&answers[i], memory, &c, &queries[i], err);
     for (size_t i = 0; i < count; i++) {
@@ -253,5 +254,6 @@ uar_status uar_memory_search_batch_sync(uar_memory_hits **out, uar_memory *memor
             uar_memory_hits_free(answers[i]);
     }
     alloc_free(&memory->alloc, answers);
+    memory_unpin(memory);
     return status;
 }
