@@ -131,6 +131,9 @@ typedef struct uar_memory_options {
     const uar_embedder *embedder;   /**< NULL: uar_embedder_lexical(); its `id` is copied */
     uint32_t busy_timeout_ms;       /**< how long to wait for another process; 0: 5000 */
     bool read_only;                 /**< open an existing store without writing to it */
+    uint32_t embed_timeout_ms;      /**< how long a call waits for the embedder; 0: 30,000, UAR_FOREVER: without end */
+    const uar_executor *executor;   /**< runs the calls of uar/memory_async.h; NULL: a small pool, when first needed */
+    size_t cache_bytes; /**< most memory for the index between calls; 0: 64 MiB. Larger ones are read piece by piece */
 } uar_memory_options;
 /** Head of a uar_memory_options. */
 #define UAR_MEMORY_OPTIONS_INIT sizeof(uar_memory_options)
@@ -312,15 +315,17 @@ typedef struct uar_memory_records {
 typedef struct uar_memory_hit {
     uar_memory_record record; /**< the record, in the version that was found */
     double score;             /**< what hits are ordered by: relevance, moved by at most 20 % */
-    double lexical;           /**< 0 to 1: share of the question's words, weighted by their rarity */
-    double vector;            /**< cosine; 0 in lexical mode */
-    double recency;           /**< 1 now, 0.5 after thirty days */
+    double lexical;   /**< 0 to 1: share of the question's words, weighted by their rarity, in it or around it */
+    double vector;    /**< cosine; 0 in lexical mode, and where the record has no vector */
+    double recency;   /**< 1 now, 0.5 after thirty days */
+    double around;    /**< how much of `lexical` comes from its neighbours and the rest of its conversation */
+    double relevance; /**< words and vector joined, before recency, importance and trust; at least 0 */
 } uar_memory_hit;
 
 /** Answer of a search. */
 typedef struct uar_memory_hits {
     uar_str query;              /**< the question */
-    const char *mode;           /**< "lexical" */
+    const char *mode;           /**< "lexical": by words alone; "hybrid": by words and vectors */
     const uar_memory_hit *hits; /**< best first */
     size_t count;               /**< how many */
 } uar_memory_hits;

@@ -4,19 +4,11 @@
  * and whichever was created last holds now.
  */
 #include "base/str.h"
+#include "memory/shelf.h"
 #include "memory/write.h"
 
 uar_status version_replace(uar_memory *memory, const version *old, version *next, int64_t until, uar_error *err) {
     database *db = &memory->database;
-    bool other_terms = old->terms_len != next->terms_len || old->digest != next->digest ||
-                       (old->terms_len != 0 && memcmp(old->terms, next->terms, old->terms_len) != 0);
-    next->num = old->num;
-    next->r.revision = old->r.revision + 1;
-    uar_status status = content_mark(next, memory, err);
-    if (status == UAR_OK && other_terms) status = postings_drop(db, old, err);
-    if (status == UAR_OK) status = version_update(db, next, &memory->alloc, err);
-    if (status == UAR_OK && other_terms) status = postings_add(db, next, err);
-    if (status != UAR_OK) return status;
     version kept = *old;
     kept.r.current = false;
     kept.r.valid_until_ms = until > old->r.valid_from_ms ? until : old->r.valid_from_ms;
@@ -25,7 +17,13 @@ uar_status version_replace(uar_memory *memory, const version *old, version *next
         kept.terms_len = 0;
         kept.length = 0;
     }
-    return version_insert(db, &kept, &memory->alloc, err);
+    next->num = old->num;
+    next->r.revision = old->r.revision + 1;
+    uar_status status = content_mark(next, memory, err);
+    if (status == UAR_OK) status = version_update(db, next, &memory->alloc, err);
+    if (status == UAR_OK) status = version_insert(db, &kept, &memory->alloc, err);
+    if (status == UAR_OK) status = shelf_put_kept(memory, &kept, next->num, err);
+    return status == UAR_OK ? shelf_put(memory, next, NULL, err) : status;
 }
 
 static bool is_past(const version *v, int64_t now) {
@@ -96,7 +94,8 @@ static uar_status end_at(version *v, int64_t at, uar_uuid by, entry *d, uar_memo
     v->r.valid_until_ms = at > v->r.valid_from_ms ? at : v->r.valid_from_ms;
     v->r.superseded_by = by;
     v->r.updated_ms = d->now;
-    return version_update(&memory->database, v, &memory->alloc, err);
+    uar_status status = version_update(&memory->database, v, &memory->alloc, err);
+    return status == UAR_OK ? shelf_put(memory, v, NULL, err) : status;
 }
 
 static uar_status load_slot(version **out, size_t *count, entry *d, database *db, uar_error *err) {

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "memory/erase.h"
 #include "memory/filter.h"
+#include "memory/shelf.h"
 #include "memory/write.h"
 
 static uar_status find_record(version *out, database *db, const caller *c, uar_uuid id, arena *ar, uar_error *err) {
@@ -129,7 +130,7 @@ static uar_status delete_version(uar_memory *m, int64_t num, arena *ar, uar_erro
     database *db = &m->database;
     version v;
     uar_status status = version_load(&v, db, num, ar, err);
-    if (status == UAR_OK) status = postings_drop(db, &v, err);
+    if (status == UAR_OK) status = shelf_drop(m, &v, err);
     if (status == UAR_OK) status = erase_note(db, v.mark, err);
     if (status == UAR_OK) status = run_with_id(db, SQL_USAGE_DROP, v.r.id, err);
     if (status != UAR_OK) return status;

@@ -10,7 +10,7 @@
 
 static const char *const statement_texts[] = {
 #define X_TEXT(name, text) text,
-    SQL_STATEMENTS(X_TEXT) SQL_GRAPH_STATEMENTS(X_TEXT) SQL_STREAM_STATEMENTS(X_TEXT)
+    SQL_STATEMENTS(X_TEXT) SQL_GRAPH_STATEMENTS(X_TEXT) SQL_STREAM_STATEMENTS(X_TEXT) SQL_EMBED_STATEMENTS(X_TEXT)
 #undef X_TEXT
 };
 
@@ -213,6 +213,10 @@ static uar_status recognise(database *db, bool *is_new, uar_error *err) {
     if (id.version > SCHEMA_VERSION)
         return error_set(err, UAR_E_NEWER, "the memory store has version %lld, this library knows %d",
                          (long long)id.version, SCHEMA_VERSION);
+    if (id.version > 0 && id.version < SCHEMA_VERSION && id.tables != 0)
+        return error_set(err, UAR_E_UNSUPPORTED,
+                         "the memory store has version %lld, which was never released; this library reads version %d",
+                         (long long)id.version, SCHEMA_VERSION);
     if (id.version != SCHEMA_VERSION || id.tables == 0)
         return error_set(err, UAR_E_CORRUPT, "the memory store has no valid version");
     return UAR_OK;
@@ -271,6 +275,7 @@ static uar_status create_tables(database *db, const uar_random *random, uar_erro
     uar_status status = database_run(db, schema_sql, err);
     if (status == UAR_OK) status = database_run(db, graph_schema_sql, err);
     if (status == UAR_OK) status = database_run(db, stream_schema_sql, err);
+    if (status == UAR_OK) status = database_run(db, embed_schema_sql, err);
     if (status == UAR_OK) status = put_meta(db, "terms", key, sizeof key, err);
     uint8_t analysis[1] = { ANALYSIS_VERSION };
     if (status == UAR_OK) status = put_meta(db, "analysis", analysis, sizeof analysis, err);
@@ -319,7 +324,8 @@ static uar_status set_up(database *db, const database_options *options, uar_erro
     uar_status status = recognise(db, &is_new, err);
     if (status == UAR_OK && is_new && db->read_only)
         return error_set(err, UAR_E_CANTOPEN, "there is no memory store to read");
-    if (status == UAR_OK && is_new) status = database_run(db, "PRAGMA auto_vacuum = INCREMENTAL", err);
+    if (status == UAR_OK && is_new)
+        status = database_run(db, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL", err);
     if (status == UAR_OK && !db->read_only) status = switch_to_wal(db, options->busy_timeout_ms, err);
     if (status == UAR_OK) status = harden(db, err);
     if (status == UAR_OK && is_new) status = create(db, options->random, err);

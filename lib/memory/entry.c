@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "base/str.h"
+#include "memory/shelf.h"
 #include "memory/write.h"
 #include "store/record.h"
 
@@ -138,5 +139,6 @@ uar_status entry_segment(entry *d, database *db, uar_error *err) {
 }
 
 uar_status entry_insert(entry *d, uar_memory *memory, uar_error *err) {
-    return version_insert(&memory->database, &d->v, &memory->alloc, err);
+    uar_status status = version_insert(&memory->database, &d->v, &memory->alloc, err);
+    return status == UAR_OK ? shelf_put(memory, &d->v, NULL, err) : status;
 }

@@ -8,8 +8,6 @@
 #include "base/crypto.h"
 #include "base/str.h"
 
-/* Between labels in their column; no label holds it. */
-#define LABEL_SEPARATOR '\x1F'
 #define ROW_MAX (SIZE_MAX / 4)
 
 static void join_labels(buffer *out, const uar_memory_record *r) {
@@ -265,51 +263,11 @@ static uar_status write(database *db, sql_id id, version *v, const uar_allocator
 uar_status version_insert(database *db, version *v, const uar_allocator *a, uar_error *err) {
     v->num = 0;
     uar_status status = write(db, SQL_VERSION_INSERT, v, a, err);
-    if (status != UAR_OK) return status;
-    v->num = sqlite3_last_insert_rowid(db->handle);
-    return postings_add(db, v, err);
+    if (status == UAR_OK) v->num = sqlite3_last_insert_rowid(db->handle);
+    return status;
 }
 
 uar_status version_update(database *db, version *v, const uar_allocator *a, uar_error *err) {
     assert(v->num != 0);
     return write(db, SQL_VERSION_UPDATE, v, a, err);
-}
-
-static uar_status count_segment(database *db, const version *v, int sign, uar_error *err) {
-    if (v->length == 0) return UAR_OK;
-    query q;
-    query_begin(&q, db, SQL_SEGMENT_COUNT);
-    query_int(&q, 18, v->seg);
-    query_int(&q, 19, sign);
-    query_int(&q, 20, sign * (int64_t)v->length);
-    return query_run(&q, err);
-}
-
-uar_status postings_add(database *db, const version *v, uar_error *err) {
-    assert(v->terms_len % TERM_PACKED == 0);
-    for (size_t at = 0; at < v->terms_len; at += TERM_PACKED) {
-        term t = term_unpack(v->terms + at);
-        query q;
-        query_begin(&q, db, SQL_POSTING_ADD);
-        query_int(&q, 18, v->seg);
-        query_int(&q, 19, (int64_t)t.id);
-        query_int(&q, 20, v->num);
-        query_int(&q, 21, (int64_t)t.count);
-        uar_status status = query_run(&q, err);
-        if (status != UAR_OK) return status;
-    }
-    return count_segment(db, v, 1, err);
-}
-
-uar_status postings_drop(database *db, const version *v, uar_error *err) {
-    for (size_t at = 0; at + TERM_PACKED <= v->terms_len; at += TERM_PACKED) {
-        query q;
-        query_begin(&q, db, SQL_POSTING_DROP);
-        query_int(&q, 18, v->seg);
-        query_int(&q, 19, (int64_t)term_unpack(v->terms + at).id);
-        query_int(&q, 20, v->num);
-        uar_status status = query_run(&q, err);
-        if (status != UAR_OK) return status;
-    }
-    return count_segment(db, v, -1, err);
 }

@@ -10,6 +10,8 @@
 #include "memory/database.h"
 
 #define MARK_BYTES 16
+/* Between labels in their column; no label holds it. */
+#define LABEL_SEPARATOR '\x1F'
 
 typedef struct version {
     int64_t num; /* row; 0: none yet */
@@ -28,14 +30,10 @@ typedef struct version {
 uar_status version_read(version *out, query *q, arena *ar, uar_error *err);
 /* First row of the query, then end it: UAR_E_NOT_FOUND if there is none. */
 uar_status version_first(version *out, query *q, arena *ar, uar_error *err);
-/* Seal and write a new row; `num` is set. Its index entries are written too. */
+/* Seal and write a new row; `num` is set. Its index entries are the caller's (shelf_put). */
 uar_status version_insert(database *db, version *v, const uar_allocator *a, uar_error *err);
-/* Seal and write over row `num`. Index entries are the caller's. */
+/* Seal and write over row `num`. Its index entries are the caller's (shelf_put). */
 uar_status version_update(database *db, version *v, const uar_allocator *a, uar_error *err);
-
-/* Write or remove the index entries that `terms` names, and count them in the segment. */
-uar_status postings_add(database *db, const version *v, uar_error *err);
-uar_status postings_drop(database *db, const version *v, uar_error *err);
 
 /* The row of a number. UAR_E_NOT_FOUND. */
 uar_status version_load(version *out, database *db, int64_t num, arena *ar, uar_error *err);
