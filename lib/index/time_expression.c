@@ -52,9 +52,25 @@ static int value_at(const reader *r, size_t at) {
     return at < r->count ? r->words[at].value : 0;
 }
 
+static bool is_open(const time_range *range) {
+    return range->from_ms == INT64_MIN || range->until_ms == INT64_MAX;
+}
+
+static double length_of(const time_range *range) {
+    return is_open(range) ? INFINITY : (double)range->until_ms - (double)range->from_ms;
+}
+
+time_range time_range_of(int64_t from_ms, int64_t until_ms) {
+    assert(from_ms < until_ms);
+    time_range r = { from_ms, until_ms, 0 };
+    double half = length_of(&r) / 2;
+    double day = (double)MS_PER_DAY;
+    r.slope = 1 / (half < day ? day : half > 30 * day ? 30 * day : half);
+    return r;
+}
+
 static time_range days_range(int64_t from, int64_t until) {
-    assert(from < until);
-    return (time_range){ from * MS_PER_DAY, until * MS_PER_DAY };
+    return time_range_of(from * MS_PER_DAY, until * MS_PER_DAY);
 }
 
 /* The day of a month, or the last one that it has; any month number. */
@@ -190,7 +206,7 @@ static time_range ago(const reader *r, int unit, int64_t n) {
     const civil_date *d = &r->date;
     int64_t back = r->today - unit_days(unit, n);
     switch (unit) {
-    case UNIT_HOUR: return (time_range){ r->now_ms - (n + 1) * MS_PER_HOUR, r->now_ms - (n - 1) * MS_PER_HOUR };
+    case UNIT_HOUR: return time_range_of(r->now_ms - (n + 1) * MS_PER_HOUR, r->now_ms - (n - 1) * MS_PER_HOUR);
     case UNIT_MONTH: back = day_of(d->year, d->month - n, d->day); return days_range(back - 15, back + 16);
     case UNIT_YEAR: back = day_of(d->year - n, d->month, d->day); return days_range(back - 182, back + 183);
     case UNIT_WEEK:
@@ -204,10 +220,10 @@ static time_range lately(const reader *r, int unit, int64_t n) {
     int64_t now = r->now_ms + 1;
     const civil_date *d = &r->date;
     switch (unit) {
-    case UNIT_HOUR: return (time_range){ now - n * MS_PER_HOUR, now };
-    case UNIT_MONTH: return (time_range){ day_of(d->year, d->month - n, d->day) * MS_PER_DAY, now };
-    case UNIT_YEAR: return (time_range){ day_of(d->year - n, d->month, d->day) * MS_PER_DAY, now };
-    default: return (time_range){ (r->today - unit_days(unit, n)) * MS_PER_DAY, now };
+    case UNIT_HOUR: return time_range_of(now - n * MS_PER_HOUR, now);
+    case UNIT_MONTH: return time_range_of(day_of(d->year, d->month - n, d->day) * MS_PER_DAY, now);
+    case UNIT_YEAR: return time_range_of(day_of(d->year - n, d->month, d->day) * MS_PER_DAY, now);
+    default: return time_range_of((r->today - unit_days(unit, n)) * MS_PER_DAY, now);
     }
 }
 
@@ -384,14 +400,6 @@ static bool match_at(match *m, const reader *r, size_t at) {
     return true;
 }
 
-static bool is_open(const time_range *range) {
-    return range->from_ms == INT64_MIN || range->until_ms == INT64_MAX;
-}
-
-static double length_of(const time_range *range) {
-    return is_open(range) ? INFINITY : (double)range->until_ms - (double)range->from_ms;
-}
-
 static bool is_better(const match *m, const match *best) {
     if (m->how != best->how) return m->how > best->how;
     return length_of(&m->range) < length_of(&best->range);
@@ -423,16 +431,6 @@ uar_status time_expression_find(bool *found, time_range *out, const uar_allocato
         at = m.to;
     }
     *found = best.how != DEFINITE_NOTHING;
-    if (*found) *out = best.range;
-    assert(!*found || out->from_ms < out->until_ms);
+    if (*found) *out = time_range_of(best.range.from_ms, best.range.until_ms);
     return UAR_OK;
-}
-
-double time_range_nearness(const time_range *range, int64_t ms) {
-    if (ms >= range->from_ms && ms < range->until_ms) return 1;
-    double past = ms < range->from_ms ? (double)range->from_ms - (double)ms : (double)ms - (double)range->until_ms;
-    double half = length_of(range) / 2;
-    double day = (double)MS_PER_DAY;
-    half = half < day ? day : half > 30 * day ? 30 * day : half;
-    return exp2(-past / half);
 }

@@ -15,6 +15,7 @@
 /* Wall milliseconds [from, until); from is below until. INT64_MIN and INT64_MAX: open. */
 typedef struct time_range {
     int64_t from_ms, until_ms;
+    double slope; /* how fast nearness falls off, per millisecond */
 } time_range;
 
 /*
@@ -24,8 +25,17 @@ typedef struct time_range {
  */
 uar_status time_expression_find(bool *found, time_range *out, const uar_allocator *a, uar_str question, int64_t now_ms);
 
-/* How near a moment is to a range: 1 inside, falling towards 0 outside, by half for each half of the range's length, but
- * no faster than a day and no slower than thirty days. */
-double time_range_nearness(const time_range *range, int64_t ms);
+/* A range with its slope: half as near at half of its length from it, but no faster than in a day and no slower than in
+ * thirty days. */
+time_range time_range_of(int64_t from_ms, int64_t until_ms);
+static inline bool time_range_has(const time_range *r, int64_t ms) {
+    return ms >= r->from_ms && ms < r->until_ms;
+}
+/* How near a moment is to a range: 1 inside, falling towards 0 outside. */
+static inline double time_range_nearness(const time_range *r, int64_t ms) {
+    if (time_range_has(r, ms)) return 1;
+    double past = ms < r->from_ms ? (double)r->from_ms - (double)ms : (double)ms - (double)r->until_ms;
+    return 1 / (1 + past * past * r->slope * r->slope);
+}
 
 #endif

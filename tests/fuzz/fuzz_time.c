@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     probe_alloc probe;
     probe_alloc_init(&probe);
     bool found = false, again = false;
-    time_range r = { 7, 9 }, twin = { 7, 9 };
+    time_range r = { 7, 9, 0 }, twin = { 7, 9, 0 };
     uar_status status = time_expression_find(&found, &r, &probe.door, text, now);
     PROPERTY(status == (utf8_is_valid(text) ? UAR_OK : UAR_E_UTF8));
     PROPERTY(time_expression_find(&again, &twin, &probe.door, text, now) == status);
