@@ -160,7 +160,7 @@ void vector_scan(float *scores, const vector_query *q, const int8_t *rows, const
     int32_t dots[SCAN_ROWS];
     while (count != 0) {
         size_t some = count < SCAN_ROWS ? count : SCAN_ROWS;
-        q->kernel->dots(dots, &q->operand, rows, some);
+        q->kernel->dots(dots, &q->operand, rows, NULL, some);
         for (size_t r = 0; r < some; r++)
             scores[r] = scales[r] * ((float)dots[r] * q->step - q->shift);
         rows += some * q->operand.stride;
