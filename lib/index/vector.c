@@ -154,7 +154,7 @@ void vector_query_dispose(vector_query *q) {
 }
 
 /* How many integer products are kept on the stack at a time. */
-#define SCAN_ROWS 256
+#define SCAN_ROWS 1024
 
 void vector_scan(float *scores, const vector_query *q, const int8_t *rows, const float *scales, size_t count) {
     int32_t dots[SCAN_ROWS];

@@ -25,7 +25,7 @@ typedef struct search {
 } search;
 
 /* Rows scored at a time; what is kept of them fits into the stack and the nearest cache. */
-#define TILE 256
+#define TILE 1024
 /* Rows tested at a time for anything worth keeping. */
 #define LANES 16
 

@@ -1,7 +1,6 @@
 /*
  * Owns: the kernels for x86 processors and the question which of them a processor can run.
- * Each function is compiled for its own level, so the rest of the library still runs anywhere. All take four rows at a
- * time, which share what is loaded of the query; a last group repeats its last row.
+ * Each function is compiled for its own level, so the rest of the library still runs anywhere.
  */
 #include "index/vector_kernel.h"
 
@@ -17,18 +16,14 @@
 #define AVX_VNNI "avx2,avxvnni"
 #define AVX512_VNNI "avx2,avx512f,avx512bw,avx512vnni"
 
-typedef struct four_rows {
-    const int8_t *row[4];
-} four_rows;
+/* How far ahead of their use rows are asked for: the processor's own guess is too short to keep the memory busy. */
+#define AHEAD_BYTES 16384
 
-static inline four_rows choose_rows(const vector_operand *q, const int8_t *rows, const uint32_t *which, size_t at,
-                                    size_t count) {
-    four_rows four;
-    for (size_t i = 0; i < 4; i++) {
-        size_t n = at + i < count ? at + i : count - 1;
-        four.row[i] = rows + q->stride * (which != NULL ? which[n] : n);
-    }
-    return four;
+/* Row n of a scan, or the last one. */
+static inline const int8_t *row_at(const vector_operand *q, const int8_t *rows, const uint32_t *which, size_t n,
+                                   size_t count) {
+    if (n >= count) n = count - 1;
+    return rows + q->stride * (which != NULL ? which[n] : n);
 }
 
 FOR(AVX2) static inline __m256i load_32(const void *bytes) {
@@ -49,75 +44,76 @@ FOR(AVX512) static inline __m256i fold(__m512i x) {
     return _mm256_add_epi32(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
 }
 
-FOR(AVX2) static inline __m128i avx2_four(const vector_operand *q, four_rows four) {
-    __m256i sum[4] = { _mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256() };
-    for (size_t i = 0; i < q->stride; i += 16) {
-        __m256i wide = load_32(q->wide + i);
-        for (size_t r = 0; r < 4; r++)
-            sum[r] = _mm256_add_epi32(sum[r], _mm256_madd_epi16(load_16_codes(four.row[r] + i), wide));
-    }
-    return sum_lanes(sum[0], sum[1], sum[2], sum[3]);
-}
+/* Each of these returns lanes whose sum is the row's product with the query; `ahead` is a row that is needed later. */
 
-FOR(AVX512) static inline __m128i avx512_four(const vector_operand *q, four_rows four) {
-    __m512i sum[4] = { _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512() };
-    for (size_t i = 0; i < q->stride; i += 32) {
-        __m512i wide = _mm512_loadu_si512(q->wide + i);
-        for (size_t r = 0; r < 4; r++) {
-            __m512i codes = _mm512_cvtepi8_epi16(load_32(four.row[r] + i));
-            sum[r] = _mm512_add_epi32(sum[r], _mm512_madd_epi16(codes, wide));
+FOR(AVX2) static inline __m256i avx2_row(const vector_operand *q, const int8_t *row, const int8_t *ahead) {
+    __m256i even = _mm256_setzero_si256(), odd = _mm256_setzero_si256();
+    for (size_t i = 0; i < q->stride; i += 64) {
+        _mm_prefetch((const char *)ahead + i, _MM_HINT_T0);
+        for (size_t j = i; j < i + 64; j += 32) {
+            even = _mm256_add_epi32(even, _mm256_madd_epi16(load_16_codes(row + j), load_32(q->wide + j)));
+            odd = _mm256_add_epi32(odd, _mm256_madd_epi16(load_16_codes(row + j + 16), load_32(q->wide + j + 16)));
         }
     }
-    return sum_lanes(fold(sum[0]), fold(sum[1]), fold(sum[2]), fold(sum[3]));
+    return _mm256_add_epi32(even, odd);
+}
+
+FOR(AVX512) static inline __m256i avx512_row(const vector_operand *q, const int8_t *row, const int8_t *ahead) {
+    __m512i even = _mm512_setzero_si512(), odd = _mm512_setzero_si512();
+    for (size_t i = 0; i < q->stride; i += 64) {
+        _mm_prefetch((const char *)ahead + i, _MM_HINT_T0);
+        __m512i first = _mm512_cvtepi8_epi16(load_32(row + i)), second = _mm512_cvtepi8_epi16(load_32(row + i + 32));
+        even = _mm512_add_epi32(even, _mm512_madd_epi16(first, _mm512_loadu_si512(q->wide + i)));
+        odd = _mm512_add_epi32(odd, _mm512_madd_epi16(second, _mm512_loadu_si512(q->wide + i + 32)));
+    }
+    return fold(_mm512_add_epi32(even, odd));
 }
 
 /*
  * The dot product instructions multiply unsigned by signed bytes. A code with its top bit flipped is the code plus 128, so
- * the sum is too large by 128 times the query's codes: the bias. Sums may wrap on the way; the result fits.
+ * the sum is too large by the bias, which the lanes begin with. Sums may wrap on the way; the result fits.
  */
-FOR(AVX_VNNI) static inline __m128i avx_vnni_four(const vector_operand *q, four_rows four) {
-    __m256i top = _mm256_set1_epi8(-128), high[4], low[4];
-    for (size_t r = 0; r < 4; r++)
-        high[r] = low[r] = _mm256_setzero_si256();
-    for (size_t i = 0; i < q->stride; i += 32) {
-        __m256i by_high = load_32(q->high + i), by_low = load_32(q->low + i);
-        for (size_t r = 0; r < 4; r++) {
-            __m256i codes = _mm256_xor_si256(load_32(four.row[r] + i), top);
-            high[r] = _mm256_dpbusd_avx_epi32(high[r], codes, by_high);
-            low[r] = _mm256_dpbusd_avx_epi32(low[r], codes, by_low);
-        }
-    }
-    for (size_t r = 0; r < 4; r++)
-        low[r] = _mm256_add_epi32(low[r], _mm256_slli_epi32(high[r], 7));
-    return _mm_sub_epi32(sum_lanes(low[0], low[1], low[2], low[3]), _mm_set1_epi32(q->bias));
-}
-
-FOR(AVX512_VNNI) static inline __m128i avx512_vnni_four(const vector_operand *q, four_rows four) {
-    __m512i top = _mm512_set1_epi8(-128), high[4], low[4];
-    for (size_t r = 0; r < 4; r++)
-        high[r] = low[r] = _mm512_setzero_si512();
+FOR(AVX_VNNI) static inline __m256i avx_vnni_row(const vector_operand *q, const int8_t *row, const int8_t *ahead) {
+    __m256i top = _mm256_set1_epi8(-128), high = _mm256_setzero_si256();
+    __m256i low = _mm256_setr_epi32(-q->bias, 0, 0, 0, 0, 0, 0, 0);
     for (size_t i = 0; i < q->stride; i += 64) {
-        __m512i by_high = _mm512_loadu_si512(q->high + i), by_low = _mm512_loadu_si512(q->low + i);
-        for (size_t r = 0; r < 4; r++) {
-            __m512i codes = _mm512_xor_si512(_mm512_loadu_si512(four.row[r] + i), top);
-            high[r] = _mm512_dpbusd_epi32(high[r], codes, by_high);
-            low[r] = _mm512_dpbusd_epi32(low[r], codes, by_low);
+        _mm_prefetch((const char *)ahead + i, _MM_HINT_T0);
+        for (size_t j = i; j < i + 64; j += 32) {
+            __m256i codes = _mm256_xor_si256(load_32(row + j), top);
+            high = _mm256_dpbusd_avx_epi32(high, codes, load_32(q->high + j));
+            low = _mm256_dpbusd_avx_epi32(low, codes, load_32(q->low + j));
         }
     }
-    for (size_t r = 0; r < 4; r++)
-        low[r] = _mm512_add_epi32(low[r], _mm512_slli_epi32(high[r], 7));
-    __m128i sums = sum_lanes(fold(low[0]), fold(low[1]), fold(low[2]), fold(low[3]));
-    return _mm_sub_epi32(sums, _mm_set1_epi32(q->bias));
+    return _mm256_add_epi32(low, _mm256_slli_epi32(high, 7));
 }
 
-/* The loop over groups, once for each level: a shared one could not have the kernel inlined into it. */
+FOR(AVX512_VNNI)
+static inline __m256i avx512_vnni_row(const vector_operand *q, const int8_t *row, const int8_t *ahead) {
+    __m512i top = _mm512_set1_epi8(-128), high = _mm512_setzero_si512();
+    __m512i low = _mm512_inserti32x4(high, _mm_cvtsi32_si128(-q->bias), 0);
+    for (size_t i = 0; i < q->stride; i += 64) {
+        _mm_prefetch((const char *)ahead + i, _MM_HINT_T0);
+        __m512i codes = _mm512_xor_si512(_mm512_loadu_si512(row + i), top);
+        high = _mm512_dpbusd_epi32(high, codes, _mm512_loadu_si512(q->high + i));
+        low = _mm512_dpbusd_epi32(low, codes, _mm512_loadu_si512(q->low + i));
+    }
+    return fold(_mm512_add_epi32(low, _mm512_slli_epi32(high, 7)));
+}
+
+/* The loop over rows, four at a time, once for each level: a shared one could not have the kernel inlined into it. A last
+ * group repeats its last row. */
 #define DEFINE_DOTS(kernel, level)                                                                               \
     FOR(level)                                                                                                   \
     static void kernel##_dots(int32_t *out, const vector_operand *q, const int8_t *rows, const uint32_t *which,  \
                               size_t count) {                                                                    \
+        size_t ahead = AHEAD_BYTES / q->stride + 4;                                                              \
         for (size_t at = 0; at < count; at += 4) {                                                               \
+            __m256i lanes[4];                                                                                    \
+            for (size_t i = at; i < at + 4; i++)                                                                 \
+                lanes[i - at] =                                                                                  \
+                    kernel##_row(q, row_at(q, rows, which, i, count), row_at(q, rows, which, i + ahead, count)); \
             int32_t sums[4];                                                                                     \
-            _mm_storeu_si128((__m128i *)(void *)sums, kernel##_four(q, choose_rows(q, rows, which, at, count))); \
+            _mm_storeu_si128((__m128i *)(void *)sums, sum_lanes(lanes[0], lanes[1], lanes[2], lanes[3]));        \
             memcpy(out + at, sums, (count - at < 4 ? count - at : 4) * sizeof *sums);                            \
         }                                                                                                        \
     }
