@@ -59,7 +59,7 @@ static inline void *test_memory(size_t size) {
 typedef enum set_shape {
     SET_RANDOM,    /* any direction */
     SET_CLUSTERED, /* around many centres */
-    SET_HARD,      /* around three centres that lie near each other, close */
+    SET_HARD,      /* around three centres that lie near each other */
     SET_REPEATED,  /* few different vectors, many times */
     SET_SPARSE,    /* one or two numbers that aren't almost 0 */
     SET_SHAPES
@@ -77,7 +77,7 @@ static inline void make_vector(float *v, size_t dims, set_shape shape, uint64_t 
     uint64_t centre = 0, common = 12345;
     float spread = 1;
     if (shape == SET_CLUSTERED) centre = below(state, 40) + 1, spread = 0.4f;
-    if (shape == SET_HARD) centre = below(state, 3) + 1, spread = 0.15f;
+    if (shape == SET_HARD) centre = below(state, 3) + 1, spread = 0.9f;
     if (shape == SET_REPEATED) centre = below(state, 6) + 1, spread = 0;
     do {
         uint64_t of_centre = (centre + 7) * UINT64_C(0x9E3779B97F4A7C15);
