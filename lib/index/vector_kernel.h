@@ -15,6 +15,8 @@ typedef struct vector_operand {
     const int8_t *high, *low;
     size_t stride;
     int32_t bias; /* 128 * sum of wide */
+    const uint8_t
+        *table; /* 16 bytes for each four dimensions: the sum of their values by their bits, the first lowest */
 } vector_operand;
 
 /* out[i] = sum over row i's codes * wide. `which` names the rows; NULL: they are the first `count`. The caller keeps
@@ -22,9 +24,18 @@ typedef struct vector_operand {
 typedef void vector_dots(int32_t *out, const vector_operand *q, const int8_t *rows, const uint32_t *which,
                          size_t count);
 
+/* Rows of bits lie in groups of 32, side by side: byte d / 8 of each row, then byte d / 8 + 1 of each. out[i] = the sum, over
+ * each four dimensions, of what the table says for these four bits of row i; `count` is a whole number of groups. Sums of
+ * eight dimensions stay below 256. */
+#define VECTOR_GROUP 32
+/* Dimensions whose sum fits into 16 bits. */
+#define VECTOR_SLAB 2048
+typedef void vector_bit_sums(int32_t *out, const vector_operand *q, const uint8_t *groups, size_t count);
+
 typedef struct vector_kernel {
     const char *name;
     vector_dots *dots;
+    vector_bit_sums *bit_sums;
 } vector_kernel;
 
 /* Plain C: the meaning of all others. */

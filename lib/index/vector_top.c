@@ -158,6 +158,24 @@ static uar_status scan_picked(search *s, const vector_block *b, uint32_t block, 
     return status;
 }
 
+/* Only rows whose bits leave them a chance, as far as is known by now. */
+static uar_status scan_likely(search *s, const vector_block *b, uint32_t block) {
+    float highs[TILE];
+    tile t;
+    for (size_t at = 0; at < b->count; at += TILE) {
+        size_t some = b->count - at < TILE ? b->count - at : TILE;
+        vector_bits_scan(highs, s->q, b->sheet, b->count, at, some);
+        t.count = 0;
+        for (size_t i = 0; i < some; i++) {
+            t.rows[t.count] = (uint32_t)(at + i);
+            t.count += highs[i] >= s->floor;
+        }
+        uar_status status = t.count != 0 ? scan_picked(s, b, block, &t) : UAR_OK;
+        if (status != UAR_OK) return status;
+    }
+    return UAR_OK;
+}
+
 static uint64_t mask_word(const vector_block *b, size_t at) {
     uint64_t word = b->mask[at / 64];
     return b->count - at < 64 ? word & ((UINT64_C(1) << (b->count - at)) - 1) : word;
@@ -185,10 +203,14 @@ static uar_status scan_masked(search *s, const vector_block *b, uint32_t block) 
     return t.count != 0 ? scan_picked(s, b, block, &t) : UAR_OK;
 }
 
+static uar_status scan_block(search *s, const vector_block *b, uint32_t block) {
+    if (b->mask != NULL) return scan_masked(s, b, block);
+    return b->sheet != NULL ? scan_likely(s, b, block) : scan_all(s, b, block);
+}
+
 static uar_status scan_blocks(search *s, const vector_block *blocks, size_t block_count) {
     for (size_t i = 0; i < block_count; i++) {
-        const vector_block *b = &blocks[i];
-        uar_status status = b->mask != NULL ? scan_masked(s, b, (uint32_t)i) : scan_all(s, b, (uint32_t)i);
+        uar_status status = scan_block(s, &blocks[i], (uint32_t)i);
         if (status != UAR_OK) return status;
     }
     drop_hopeless(s);

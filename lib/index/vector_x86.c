@@ -123,10 +123,51 @@ DEFINE_DOTS(avx512, AVX512)
 DEFINE_DOTS(avx_vnni, AVX_VNNI)
 DEFINE_DOTS(avx512_vnni, AVX512_VNNI)
 
-static const vector_kernel avx2 = { "avx2", avx2_dots };
-static const vector_kernel avx512 = { "avx512", avx512_dots };
-static const vector_kernel avx_vnni = { "avx-vnni", avx_vnni_dots };
-static const vector_kernel avx512_vnni = { "avx512-vnni", avx512_vnni_dots };
+FOR(AVX2) static inline __m256i look_up(const uint8_t *table, __m256i places) {
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table)),
+                               places);
+}
+
+FOR(AVX2) static inline void add_words(int32_t *out, __m128i words) {
+    _mm256_storeu_si256((__m256i *)(void *)out, _mm256_add_epi32(load_32(out), _mm256_cvtepu16_epi32(words)));
+}
+
+/*
+ * Sums of a group over at most a slab. Bytes are added as pairs in words of 16 bits, and the upper bytes once more alone: the
+ * carries of the lower ones are taken out at the end.
+ */
+FOR(AVX2) static inline void avx2_slab(int32_t *out, const uint8_t *rows, const uint8_t *table, size_t bytes) {
+    __m256i nibble = _mm256_set1_epi8(15), both = _mm256_setzero_si256(), upper = _mm256_setzero_si256();
+    for (size_t i = 0; i < bytes; i++, rows += VECTOR_GROUP, table += 32) {
+        __m256i bits = load_32(rows);
+        __m256i low = look_up(table, _mm256_and_si256(bits, nibble));
+        __m256i high = look_up(table + 16, _mm256_and_si256(_mm256_srli_epi16(bits, 4), nibble));
+        __m256i sums = _mm256_add_epi8(low, high);
+        both = _mm256_add_epi16(both, sums);
+        upper = _mm256_add_epi16(upper, _mm256_srli_epi16(sums, 8));
+    }
+    __m256i lower = _mm256_sub_epi16(both, _mm256_slli_epi16(upper, 8));
+    /* Of rows 0 … 7 and 16 … 23; of rows 8 … 15 and 24 … 31. */
+    __m256i first = _mm256_unpacklo_epi16(lower, upper), second = _mm256_unpackhi_epi16(lower, upper);
+    add_words(out, _mm256_castsi256_si128(first));
+    add_words(out + 8, _mm256_castsi256_si128(second));
+    add_words(out + 16, _mm256_extracti128_si256(first, 1));
+    add_words(out + 24, _mm256_extracti128_si256(second, 1));
+}
+
+FOR(AVX2) static void avx2_bit_sums(int32_t *out, const vector_operand *q, const uint8_t *groups, size_t count) {
+    memset(out, 0, count * sizeof *out);
+    for (size_t at = 0; at < count; at += VECTOR_GROUP, groups += q->stride / 8 * VECTOR_GROUP)
+        for (size_t d = 0; d < q->stride; d += VECTOR_SLAB) {
+            size_t bytes = (q->stride - d < VECTOR_SLAB ? q->stride - d : VECTOR_SLAB) / 8;
+            avx2_slab(out + at, groups + d / 8 * VECTOR_GROUP, q->table + d * 4, bytes);
+        }
+}
+
+static const vector_kernel avx2 = { "avx2", avx2_dots, avx2_bit_sums };
+static const vector_kernel avx512 = { "avx512", avx512_dots, avx2_bit_sums };
+static const vector_kernel avx_vnni = { "avx-vnni", avx_vnni_dots, avx2_bit_sums };
+static const vector_kernel avx512_vnni = { "avx512-vnni", avx512_vnni_dots, avx2_bit_sums };
 
 /* The compiler's own record of the processor, made when the program starts, also knows what the system saves when it
  * switches threads. Asking the processor takes microseconds on a virtual machine, so that is only done for what the record

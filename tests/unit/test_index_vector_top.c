@@ -37,8 +37,9 @@ static shelf make_shelf(const vector_set *set, size_t block_count, size_t share,
             for (unsigned bit = 0; bit < 64; bit++)
                 mask[w] |= (uint64_t)(share != 0 && below(random, share) == 0) << bit;
         }
-        s.blocks[b] = (vector_block){ set->rows + at * stride, set->scales + at, set->keys + at, count,
-                                      share != 0 ? mask : NULL };
+        s.blocks[b] = (vector_block){ set->rows + at * stride,  set->scales + at,
+                                      set->keys + at,           count,
+                                      share != 0 ? mask : NULL, NULL };
         s.starts[b] = at;
         at += count;
     }
