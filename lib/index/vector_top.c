@@ -166,9 +166,15 @@ static uar_status scan_likely(search *s, const vector_block *b, uint32_t block) 
         size_t some = b->count - at < TILE ? b->count - at : TILE;
         vector_bits_scan(highs, s->q, b->sheet, b->count, at, some);
         t.count = 0;
-        for (size_t i = 0; i < some; i++) {
-            t.rows[t.count] = (uint32_t)(at + i);
-            t.count += highs[i] >= s->floor;
+        for (size_t i = some; i % LANES != 0; i++)
+            highs[i] = -INFINITY;
+        for (size_t from = 0; from < some; from += LANES) {
+            if (count_hopeful(highs + from, s->floor) == 0) continue;
+            size_t end = from + LANES < some ? from + LANES : some;
+            for (size_t i = from; i < end; i++) {
+                t.rows[t.count] = (uint32_t)(at + i);
+                t.count += highs[i] >= s->floor;
+            }
         }
         uar_status status = t.count != 0 ? scan_picked(s, b, block, &t) : UAR_OK;
         if (status != UAR_OK) return status;
