@@ -177,6 +177,16 @@ static uar_status gather_hits(hit_list *list, const search *s, engine_answer *an
     return UAR_OK;
 }
 
+/* Are there records that have expired and were not yet swept? The index still has them. */
+static uar_status find_expired(bool *out, const search *s, uar_error *err) {
+    query q;
+    query_begin(&q, &s->memory->database, SQL_EXPIRY_DUE);
+    query_int(&q, 18, s->filter->now);
+    query_int(&q, 19, 1);
+    *out = query_next(&q);
+    return query_end(&q, err);
+}
+
 /* Inside a snapshot. */
 static uar_status search_locked(hit_list *list, const search *s, uar_error *err) {
     segment_state *segments = NULL;
@@ -184,9 +194,13 @@ static uar_status search_locked(hit_list *list, const search *s, uar_error *err)
     uar_status status = shelf_segments(&segments, &count, s->memory, s->who, s->filter->given.scopes, err);
     if (status != UAR_OK) return status;
     engine_question question = question_of(s);
+    bool has_expired = false;
+    status = find_expired(&has_expired, s, err);
+    question.is_open = question.is_open || has_expired;
     index_source source = shelf_source(s->memory);
     engine_answer *answer = NULL;
-    status = engine_search(&answer, &s->memory->shelf.engine, &question, segments, count, &source, err);
+    if (status == UAR_OK)
+        status = engine_search(&answer, &s->memory->shelf.engine, &question, segments, count, &source, err);
     if (status == UAR_OK) {
         if (engine_answer_is_hybrid(answer)) list->head.mode = "hybrid";
         status = gather_hits(list, s, answer, err);
