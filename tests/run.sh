@@ -1,6 +1,6 @@
 #!/bin/sh
 # Everything that is checked, in one run. Works on a fresh Debian machine: installs what is missing.
-# usage: tests/run.sh [quick|full|deep|bench]
+# usage: tests/run.sh [quick|full|deep|bench [NAME...]]
 #   quick  the default: counts scaled down
 #   full   the full counts in the plain pass; the locale, the sanitizers and the threads stay quick
 #   deep   the full counts in every pass: an hour and more
@@ -19,7 +19,7 @@ full | deep)
     ;;
 bench) ;;
 *)
-    echo "usage: tests/run.sh [quick|full|deep|bench]" >&2
+    echo "usage: tests/run.sh [quick|full|deep|bench [NAME...]]" >&2
     exit 2
     ;;
 esac
@@ -37,9 +37,11 @@ unset UAR_TEST_LOCALE || true
 mkdir -p out
 
 if [ "$mode" = bench ]; then
+    sh tests/bench/fetch_peers.sh out/peers
     setup_configure out/bench --buildtype=release -Darchive=disabled
     setup_compile out/bench
-    exec meson test -C out/bench --no-rebuild --benchmark --verbose --num-processes 1
+    shift
+    exec meson test -C out/bench --no-rebuild --benchmark --verbose --num-processes 1 "$@"
 fi
 
 totals=out/totals

@@ -132,6 +132,8 @@ typedef struct uar_memory_options {
     uint32_t busy_timeout_ms;       /**< how long to wait for another process; 0: 5000 */
     bool read_only;                 /**< open an existing store without writing to it */
     uint32_t embed_timeout_ms;      /**< how long a call waits for the embedder; 0: 30,000, UAR_FOREVER: without end */
+    const uar_executor *executor;   /**< runs the calls of uar/memory_async.h; NULL: a small pool, when first needed */
+    size_t cache_bytes; /**< most memory for the index between calls; 0: 64 MiB. Larger ones are read piece by piece */
 } uar_memory_options;
 /** Head of a uar_memory_options. */
 #define UAR_MEMORY_OPTIONS_INIT sizeof(uar_memory_options)
@@ -316,15 +318,18 @@ typedef struct uar_memory_records {
 typedef struct uar_memory_hit {
     uar_memory_record record; /**< the record, in the version that was found */
     double score;             /**< what hits are ordered by: relevance, moved by at most 20 % */
-    double lexical;           /**< 0 to 1: share of the question's words, weighted by their rarity */
-    double vector;            /**< cosine; 0 in lexical mode */
-    double recency;           /**< 1 now, 0.5 after thirty days */
+    double lexical;   /**< 0 to 1: share of the question's words, weighted by their rarity, in it or around it */
+    double vector;    /**< cosine; 0 in lexical mode, and where the record has no vector */
+    double recency;   /**< 1 now, 0.5 after thirty days */
+    double around;    /**< how much of `lexical` comes from its neighbours and the rest of its conversation */
+    double relevance; /**< words and vector joined, before recency, importance and trust; at least 0 */
+    double time; /**< 0 to 1: how near its creation is to a time that the question speaks of; 0 if it speaks of none */
 } uar_memory_hit;
 
 /** Answer of a search. */
 typedef struct uar_memory_hits {
     uar_str query;              /**< the question */
-    const char *mode;           /**< "lexical" */
+    const char *mode;           /**< "lexical": by words alone; "hybrid": by words and vectors */
     const uar_memory_hit *hits; /**< best first */
     size_t count;               /**< how many */
 } uar_memory_hits;
@@ -476,6 +481,34 @@ UAR_API uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *
                                           uar_error *err);
 /** Build the word index anew from the records. Meanwhile the state is UAR_MEMORY_REINDEXING and every call works. */
 UAR_API uar_status uar_memory_reindex_sync(uar_memory *memory, uar_error *err);
+/** Told after each step of a long call: how many of `total` are done. Not UAR_OK stops the call, which returns that status; what
+ *  is done stays done. No lock is held. */
+typedef uar_status (*uar_memory_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+/**
+ * Give a vector to each record that has none of the memory's embedder: those written with another one, or while it failed.
+ * Until then they are found by their words; vectors of two models are never compared. Goes on where it was stopped, by whatever;
+ * several processes may do it at once. `progress` may be NULL. Nothing to do with `lexical`. UAR_E_TIMEOUT, UAR_E_NETWORK and
+ * what else the embedder says; a record that it alone refuses is left out and told at the end.
+ */
+UAR_API uar_status uar_memory_reembed_sync(uar_memory *memory, uar_memory_progress_fn progress, void *ctx,
+                                           uar_error *err);
+/** How far the records of a store, all owners together, are embedded. */
+typedef struct uar_memory_embedding {
+    size_t size;         /**< sizeof(uar_memory_embedding) */
+    const char *model;   /**< id of the embedder; borrowed until the memory is freed */
+    size_t dims;         /**< floats a vector; 0: `lexical`, which needs none */
+    uint64_t embedded;   /**< versions of records with a vector of this model */
+    uint64_t unembedded; /**< those without: found by their words alone */
+} uar_memory_embedding;
+/** Head of a uar_memory_embedding. */
+#define UAR_MEMORY_EMBEDDING_INIT sizeof(uar_memory_embedding)
+/** The twin of UAR_MEMORY_EMBEDDING_INIT. */
+static inline void uar_memory_embedding_init(uar_memory_embedding *embedding) {
+    memset(embedding, 0, sizeof *embedding);
+    embedding->size = sizeof *embedding;
+}
+/** Fill `out`, whose `size` is set. */
+UAR_API uar_status uar_memory_embedding_sync(uar_memory_embedding *out, uar_memory *memory, uar_error *err);
 /** Try to erase what deletions left pending; `pending` gets what is still left. */
 UAR_API uar_status uar_memory_clean_sync(uint64_t *pending, uar_memory *memory, uar_error *err);
 /** Erase what has expired; `erased` gets how many records went. From its time on a record is in no answer, swept or not. A

@@ -1,8 +1,8 @@
 /*
  * From text to tokens, the same for what is stored and what is asked.
  *
- * A token is folded (see fold.h, marks dropped). Words are runs of letters, digits and marks, English endings taken off
- * lightly. Words tied by one connector ("POL-358", "user@example") give their parts and the joined form, so that each way of
+ * A token is folded (see fold.h, marks dropped). Words are runs of letters, digits and marks, English endings taken
+ * off. Words tied by one connector ("POL-358", "user@example") give their parts and the joined form, so that each way of
  * writing finds the other. Scripts without spaces, and Hangul, give pairs of characters (and single ones in passages).
  * Symbols such as emoji are tokens of their own. A text with none of these gives itself, so that any text finds itself.
  */
@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 
 /* Raised whenever the same text gives other tokens: stored indexes are then built anew. */
-#define ANALYSIS_VERSION 1
+#define ANALYSIS_VERSION 2
 /* Longest token in code points; longer words are cut. */
 #define ANALYSIS_TOKEN_POINTS 48
 

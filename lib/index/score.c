@@ -23,6 +23,25 @@ double score_share(uint32_t count, uint32_t length, double mean) {
     return tf / (tf + SATURATION * norm);
 }
 
+/* How much length counts. */
+#define LENGTH_SHARE 0.5
+
+score_curve score_curve_of(double mean) {
+    if (!(mean > 0)) return (score_curve){ 1, 0 };
+    return (score_curve){ (float)(1 - LENGTH_SHARE), (float)(LENGTH_SHARE / mean) };
+}
+
+score_scale score_scale_of(const score_spread *s) {
+    if (!(s->count > 0)) return (score_scale){ 0, 0 };
+    double mean = s->sum / s->count;
+    double variance = s->squares / s->count - mean * mean;
+    return (score_scale){ mean, variance > 1e-12 ? 1 / sqrt(variance) : 0 };
+}
+
+double score_trust(unsigned tier) {
+    return tier > 5 ? 0 : tier > 1 ? 1 - ((double)tier - 1) / 4 : 1;
+}
+
 static double clamp(double x) {
     return x > 1 ? 1 : x > 0 ? x : 0;
 }

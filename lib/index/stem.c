@@ -1,20 +1,150 @@
-/* Owns: light English stemming and the list of stop words. Constant. */
+/* Owns: English stemming, after the rules that Martin Porter published, and the list of stop words. Constant. */
 #include "base/str.h"
 #include "index/analysis.h"
 
-static bool is_vowel(char c) {
-    return c == 'a' || c == 'e' || c == 'i' || c == 'o' || c == 'u' || c == 'y';
+/* A word in the works. Two regions tell how much word there is before an ending: the first begins behind the first
+ * consonant that follows a vowel, the second behind the next such place in it. An ending is taken off only inside a region,
+ * so that "ring" keeps its "ing" and "nation" its "ation". */
+typedef struct stem {
+    char *word;
+    size_t len;
+    size_t first, second; /* where the regions begin; behind the word: there is none */
+} stem;
+
+static bool is_vowel(const stem *s, size_t at) {
+    switch (s->word[at]) {
+    case 'a':
+    case 'e':
+    case 'i':
+    case 'o':
+    case 'u': return true;
+    case 'y': return at > 0 && !is_vowel(s, at - 1);
+    default: return false;
+    }
 }
 
-static bool has_vowel(const char *word, size_t len) {
+static size_t region_after(const stem *s, size_t from) {
+    size_t at = from;
+    while (at < s->len && !is_vowel(s, at))
+        at++;
+    while (at < s->len && is_vowel(s, at))
+        at++;
+    return at < s->len ? at + 1 : s->len;
+}
+
+static bool has_vowel(const stem *s, size_t len) {
     for (size_t i = 0; i < len; i++)
-        if (is_vowel(word[i])) return true;
+        if (is_vowel(s, i)) return true;
     return false;
 }
 
-static bool ends(const char *word, size_t len, const char *end) {
-    size_t n = strlen(end);
-    return len >= n && memcmp(word + len - n, end, n) == 0;
+static bool ends(const stem *s, uar_str end) {
+    return s->len >= end.len && memcmp(s->word + s->len - end.len, end.ptr, end.len) == 0;
+}
+
+/* The first `len` letters end in consonant, vowel, consonant ("hop", "at"), the last one not w, x or y. */
+static bool is_short(const stem *s, size_t len) {
+    if (len < 2 || is_vowel(s, len - 1) || !is_vowel(s, len - 2)) return false;
+    if (len == 2) return true;
+    char last = s->word[len - 1];
+    return !is_vowel(s, len - 3) && last != 'w' && last != 'x' && last != 'y';
+}
+
+static void drop_plural(stem *s) {
+    if (ends(s, STR("sses"))) {
+        s->len -= 2;
+    } else if (ends(s, STR("ies")) || ends(s, STR("ied"))) {
+        s->len -= s->len > 4 ? 2 : 1;
+    } else if (s->word[s->len - 1] == 's' && !ends(s, STR("ss")) && !ends(s, STR("us")) && has_vowel(s, s->len - 2)) {
+        s->len--;
+    }
+}
+
+/* What an ending left: "hopp" of "hopping" is "hop", "hop" of "hoping" is "hope"; "fill" and "add" stay. */
+static void mend(stem *s) {
+    char last = s->word[s->len - 1];
+    if (ends(s, STR("at")) || ends(s, STR("bl")) || ends(s, STR("iz"))) {
+        s->word[s->len++] = 'e';
+    } else if (s->len > 3 && last == s->word[s->len - 2] && !is_vowel(s, s->len - 1) && last != 'l' && last != 's' &&
+               last != 'z') {
+        s->len--;
+    } else if (s->first >= s->len && is_short(s, s->len)) {
+        s->word[s->len++] = 'e';
+    }
+}
+
+static void drop_verb(stem *s) {
+    static const char *const endings[] = { "ingly", "edly", "ing", "ed" };
+    if (ends(s, STR("eed")) || ends(s, STR("eedly"))) {
+        size_t len = s->len - (ends(s, STR("eed")) ? 1 : 3);
+        if (len >= s->first + 2) s->len = len;
+        return;
+    }
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        uar_str end = uar_str_of(endings[i]);
+        if (!ends(s, end)) continue;
+        if (!has_vowel(s, s->len - end.len)) return;
+        s->len -= end.len;
+        mend(s);
+        return;
+    }
+}
+
+/* An ending and what takes its place. */
+typedef struct ending {
+    char from[8], to[5];
+} ending;
+
+/* Of endings that are part of one another the longer stands first. */
+static const ending joined[] = {
+    { "ational", "ate" }, { "ization", "ize" }, { "fulness", "ful" }, { "ousness", "ous" }, { "iveness", "ive" },
+    { "tional", "tion" }, { "biliti", "ble" },  { "lessli", "less" }, { "entli", "ent" },   { "ation", "ate" },
+    { "alism", "al" },    { "aliti", "al" },    { "ousli", "ous" },   { "iviti", "ive" },   { "fulli", "ful" },
+    { "enci", "ence" },   { "anci", "ance" },   { "abli", "able" },   { "izer", "ize" },    { "ator", "ate" },
+    { "alli", "al" },     { "logi", "log" },    { "bli", "ble" },
+};
+static const ending derived[] = {
+    { "ational", "ate" }, { "tional", "tion" }, { "alize", "al" }, { "icate", "ic" },
+    { "iciti", "ic" },    { "ical", "ic" },     { "ness", "" },    { "ful", "" },
+};
+static const ending last_ones[] = {
+    { "ement", "" }, { "ative", "" }, { "ance", "" }, { "ence", "" }, { "able", "" }, { "ible", "" },
+    { "ment", "" },  { "ant", "" },   { "ent", "" },  { "ism", "" },  { "ate", "" },  { "iti", "" },
+    { "ous", "" },   { "ive", "" },   { "ize", "" },  { "al", "" },   { "er", "" },   { "ic", "" },
+};
+
+/* Replace the one ending of the list that the word has, if it lies in the region. True if the word has one. */
+static bool replace(stem *s, const ending *list, size_t count, size_t region) {
+    for (size_t i = 0; i < count; i++) {
+        uar_str from = uar_str_of(list[i].from), to = uar_str_of(list[i].to);
+        if (!ends(s, from)) continue;
+        if (s->len - from.len < region) return true;
+        s->len -= from.len;
+        memcpy(s->word + s->len, to.ptr, to.len);
+        s->len += to.len;
+        return true;
+    }
+    return false;
+}
+
+#define REPLACE(s, list, region) replace(s, list, sizeof(list) / sizeof(list)[0], region)
+
+/* "quickli" is "quick"; "famili" and "earli" are whole. */
+static void drop_li(stem *s) {
+    if (!ends(s, STR("li")) || s->len < s->first + 2 || s->len < 6) return;
+    if (memchr("cdeghkmnrt", s->word[s->len - 3], 10) != NULL) s->len -= 2;
+}
+
+static void drop_ion(stem *s) {
+    if (!ends(s, STR("ion")) || s->len < s->second + 3) return;
+    char before = s->word[s->len - 4];
+    if (before == 's' || before == 't') s->len -= 3;
+}
+
+static void drop_silent(stem *s) {
+    char last = s->word[s->len - 1];
+    if (last == 'e' && (s->len > s->second || (s->len > s->first && !is_short(s, s->len - 1)))) s->len--;
+    if (last == 'l' && s->len > s->second && s->word[s->len - 2] == 'l') s->len--;
 }
 
 static bool is_plain(const char *word, size_t len) {
@@ -23,38 +153,19 @@ static bool is_plain(const char *word, size_t len) {
     return true;
 }
 
-static size_t drop_plural(const char *word, size_t len) {
-    if (len < 4 || word[len - 1] != 's') return len;
-    if (ends(word, len, "ss") || ends(word, len, "us") || ends(word, len, "is")) return len;
-    if (ends(word, len, "ies")) return len - 2;
-    if (ends(word, len, "sses") || ends(word, len, "xes") || ends(word, len, "zes") || ends(word, len, "ches") ||
-        ends(word, len, "shes"))
-        return len - 2;
-    return len - 1;
-}
-
-/* "running" and "run" meet: a doubled consonant before a dropped ending is one, but for l, s and z. */
-static size_t undouble(const char *word, size_t len) {
-    char last = word[len - 1];
-    if (len < 3 || last != word[len - 2] || is_vowel(last) || last == 'l' || last == 's' || last == 'z') return len;
-    return len - 1;
-}
-
-static size_t drop_verb(const char *word, size_t len) {
-    if (len >= 6 && ends(word, len, "ing") && has_vowel(word, len - 3)) return undouble(word, len - 3);
-    if (len >= 5 && ends(word, len, "ied")) return len - 2;
-    if (len >= 5 && ends(word, len, "ed") && !ends(word, len, "eed") && has_vowel(word, len - 2))
-        return undouble(word, len - 2);
-    return len;
-}
-
 size_t stem_word(char *word, size_t len) {
-    if (len < 4 || !is_plain(word, len)) return len;
-    len = drop_plural(word, len);
-    len = drop_verb(word, len);
-    if (len >= 4 && word[len - 1] == 'e') len--;
-    if (len >= 3 && word[len - 1] == 'y' && !is_vowel(word[len - 2])) word[len - 1] = 'i';
-    return len;
+    if (len < 3 || !is_plain(word, len)) return len;
+    stem s = { word, len, 0, 0 };
+    s.first = region_after(&s, 0);
+    s.second = region_after(&s, s.first);
+    drop_plural(&s);
+    drop_verb(&s);
+    if (s.len > 2 && s.word[s.len - 1] == 'y' && !is_vowel(&s, s.len - 2)) s.word[s.len - 1] = 'i';
+    if (!REPLACE(&s, joined, s.first)) drop_li(&s);
+    (void)REPLACE(&s, derived, s.first);
+    if (!REPLACE(&s, last_ones, s.second)) drop_ion(&s);
+    drop_silent(&s);
+    return s.len;
 }
 
 /* Sorted by bytes. Words that are a name or a thing in another of the languages are left out. */

@@ -58,9 +58,27 @@ void term_list_dispose(term_list *list) {
 typedef struct collector {
     term_list *list;
     term_key key;
-    bool stops;   /* take stop words */
-    bool dropped; /* there were stop words */
+    bool words;    /* take the words */
+    bool openings; /* take openings: of a passage the first, of a question all that could be */
+    bool stops;    /* take stop words */
+    bool dropped;  /* there were stop words */
 } collector;
+
+/* Tokens have no control characters, so that a cue is never the number of a word. */
+#define CUE_OPENING '\001'
+#define CUE_ASKING "\002"
+
+static uint64_t hash_opening(term_key key, uar_str word) {
+    char text[1 + ANALYSIS_TOKEN_POINTS * 4];
+    assert(word.len < sizeof text);
+    text[0] = CUE_OPENING;
+    memcpy(text + 1, word.ptr, word.len);
+    return term_hash(key, uar_str_n(text, word.len + 1));
+}
+
+uint64_t term_asking(term_key key) {
+    return term_hash(key, uar_str_of(CUE_ASKING));
+}
 
 static uar_status grow(term_list *list) {
     if (list->count < list->cap) return UAR_OK;
@@ -72,17 +90,28 @@ static uar_status grow(term_list *list) {
     return UAR_OK;
 }
 
+static uar_status append(term_list *list, uint64_t id) {
+    uar_status status = grow(list);
+    if (status == UAR_OK) list->terms[list->count++] = (term){ id, 1 };
+    return status;
+}
+
+static uar_status collect_opening(collector *c, const token *t) {
+    if (!c->openings || t->is_stop || t->is_extra) return UAR_OK;
+    c->openings = !c->words;
+    return append(c->list, hash_opening(c->key, t->text));
+}
+
 static uar_status collect(void *ctx, const token *t) {
     collector *c = (collector *)ctx;
+    uar_status status = collect_opening(c, t);
+    if (status != UAR_OK || !c->words) return status;
     if (t->is_stop && !c->stops) {
         c->dropped = true;
         return UAR_OK;
     }
-    uar_status status = grow(c->list);
-    if (status != UAR_OK) return status;
-    c->list->terms[c->list->count++] = (term){ term_hash(c->key, t->text), 1 };
     if (!t->is_extra && c->list->length < UINT32_MAX) c->list->length++;
-    return UAR_OK;
+    return append(c->list, term_hash(c->key, t->text));
 }
 
 static void sift(term *terms, size_t root, size_t count) {
@@ -124,27 +153,78 @@ static void merge_repeats(term_list *list) {
 static uar_status gather(term_list *list, collector *c, uar_str text, analysis_side side) {
     list->count = 0;
     list->length = 0;
-    uar_status status = analysis_run(list->alloc, text, side, collect, c);
-    if (status != UAR_OK) return status;
+    return analysis_run(list->alloc, text, side, collect, c);
+}
+
+static void finish(term_list *list) {
     sort_terms(list->terms, list->count);
     merge_repeats(list);
-    return UAR_OK;
+}
+
+/* What may stand right behind a sentence. */
+static bool closes(uar_str text, size_t at) {
+    if (at >= text.len) return true;
+    char c = text.ptr[at];
+    return c <= ' ' || c == '"' || c == '\'' || c == ')' || c == ']' || c == '*' || c == '?' || c == '!' ||
+           ((uint8_t)c & 0x80) != 0;
+}
+
+/* A mark that ends a sentence, with its bytes. */
+static const struct {
+    char bytes[4];
+    bool asks;
+} sentence_marks[] = {
+    { "?", true },
+    { ".", false },
+    { "!", false },
+    { "\xEF\xBC\x9F", true },  /* full-width ? */
+    { "\xD8\x9F", true },      /* Arabic ? */
+    { "\xE3\x80\x82", false }, /* ideographic full stop */
+    { "\xEF\xBC\x81", false }, /* full-width ! */
+    { "\xE2\x80\xA6", false }, /* ellipsis */
+};
+
+/* True if the last sentence of the text is a question. */
+static bool ends_asking(uar_str text) {
+    for (size_t at = text.len; at-- > 0;) {
+        for (size_t i = 0; i < sizeof sentence_marks / sizeof sentence_marks[0]; i++) {
+            uar_str mark = uar_str_of(sentence_marks[i].bytes);
+            if (mark.len > text.len - at || memcmp(text.ptr + at, mark.ptr, mark.len) != 0) continue;
+            if (mark.len == 1 && !closes(text, at + 1)) continue;
+            return sentence_marks[i].asks;
+        }
+    }
+    return false;
 }
 
 uar_status term_list_passage(term_list *list, term_key key, uar_str text) {
-    collector c = { list, key, true, false };
-    return gather(list, &c, text, ANALYSIS_PASSAGE);
+    collector c = { list, key, .words = true, .openings = true, .stops = true };
+    uar_status status = gather(list, &c, text, ANALYSIS_PASSAGE);
+    if (status == UAR_OK && ends_asking(text)) status = append(list, term_asking(key));
+    if (status == UAR_OK) finish(list);
+    return status;
+}
+
+static uar_status cut_query(term_list *list, uar_status status) {
+    if (status != UAR_OK) return status;
+    finish(list);
+    if (list->count > TERMS_OF_QUERY_MAX) list->count = TERMS_OF_QUERY_MAX;
+    return UAR_OK;
 }
 
 uar_status term_list_query(term_list *list, term_key key, uar_str text) {
-    collector c = { list, key, false, false };
+    collector c = { list, key, .words = true };
     uar_status status = gather(list, &c, text, ANALYSIS_QUERY);
     if (status == UAR_OK && list->count == 0 && c.dropped) {
         c.stops = true;
         status = gather(list, &c, text, ANALYSIS_QUERY);
     }
-    if (status == UAR_OK && list->count > TERMS_OF_QUERY_MAX) list->count = TERMS_OF_QUERY_MAX;
-    return status;
+    return cut_query(list, status);
+}
+
+uar_status term_list_openings(term_list *list, term_key key, uar_str question) {
+    collector c = { list, key, .openings = true };
+    return cut_query(list, gather(list, &c, question, ANALYSIS_QUERY));
 }
 
 void term_list_pack(const term_list *list, uint8_t *out) {

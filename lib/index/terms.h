@@ -29,11 +29,20 @@ typedef struct term_list {
 
 void term_list_init(term_list *list, const uar_allocator *a);
 void term_list_dispose(term_list *list);
-/* All terms of a passage. UAR_E_NOMEM, UAR_E_UTF8. */
+/*
+ * All terms of a passage: of its words, and of two cues that are terms of their own, which no word has: how it opens (with
+ * its speaker or its subject: the first word that is no stop word), and that it ends by asking. Cues count once and not for
+ * the length. UAR_E_NOMEM, UAR_E_UTF8.
+ */
 uar_status term_list_passage(term_list *list, term_key key, uar_str text);
 /* Terms of a question: without stop words unless it has nothing else; at most TERMS_OF_QUERY_MAX. */
 #define TERMS_OF_QUERY_MAX 256
 uar_status term_list_query(term_list *list, term_key key, uar_str text);
+
+/* Openings with a word of the question that is no stop word, at most TERMS_OF_QUERY_MAX. */
+uar_status term_list_openings(term_list *list, term_key key, uar_str question);
+/* The term of the passages that end by asking. */
+uint64_t term_asking(term_key key);
 
 /* Fixed bytes of one packed term. */
 #define TERM_PACKED 12

@@ -291,7 +291,7 @@ uar_status uar_memory_add_sync(uar_memory_change *out, uar_memory *memory, const
     caller c;
     uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
-    uar_memory_ref(memory); /* the host may give its own back inside the embedder */
+    memory_pin(memory); /* the host may free it inside the embedder */
     entry d;
     float *vector = NULL;
     status = entry_make(&d, memory, &c, given, err);
@@ -306,6 +306,6 @@ uar_status uar_memory_add_sync(uar_memory_change *out, uar_memory *memory, const
     entry_dispose(&d);
     alloc_free(&memory->alloc, vector);
     if (status == UAR_OK) expire_behind_write(memory);
-    uar_memory_free(memory);
+    memory_unpin(memory);
     return status;
 }

@@ -66,7 +66,7 @@ static uar_status write_all(batch_item *items, size_t count, uar_memory *memory,
 }
 
 uar_status batch_run(batch_item *items, size_t count, uar_memory *memory, batch_write_fn write, uar_error *err) {
-    uar_memory_ref(memory); /* the host may give its own back inside the embedder */
+    memory_pin(memory); /* the host may free it inside the embedder */
     float *vectors = NULL;
     embed(&vectors, items, count, memory);
     uar_status status = memory_enter_write(memory, err);
@@ -76,7 +76,7 @@ uar_status batch_run(batch_item *items, size_t count, uar_memory *memory, batch_
     }
     alloc_free(&memory->alloc, vectors);
     if (status == UAR_OK) expire_behind_write(memory);
-    uar_memory_free(memory);
+    memory_unpin(memory);
     return status;
 }
 

@@ -95,7 +95,7 @@ uar_status uar_memory_update_sync(uar_memory_change *out, uar_memory *memory, co
     uar_memory_record checked;
     memset(&checked, 0, sizeof checked);
     status = check_patch(&p, &checked, &ar, clock_wall(&memory->clock), err);
-    uar_memory_ref(memory); /* the host may give its own back inside the embedder */
+    memory_pin(memory); /* the host may free it inside the embedder */
     float *vector = status == UAR_OK && p.content.ptr != NULL ? entry_vectors(memory, &p.content, 1) : NULL;
     if (status == UAR_OK) status = memory_enter_write(memory, err);
     if (status == UAR_OK) {
@@ -107,6 +107,6 @@ uar_status uar_memory_update_sync(uar_memory_change *out, uar_memory *memory, co
     arena_dispose(&ar);
     alloc_free(&memory->alloc, vector);
     if (status == UAR_OK) expire_behind_write(memory);
-    uar_memory_free(memory);
+    memory_unpin(memory);
     return status;
 }

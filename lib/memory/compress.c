@@ -218,7 +218,7 @@ uar_status uar_memory_compress_sync(uar_memory_compression *out, uar_memory *mem
     if (status != UAR_OK) return status;
     if (f.mode == FILTER_AS_OF) status = error_set(err, UAR_E_INVALID, "the past can't be compressed as of a time");
     f.mode = FILTER_LIVE;
-    uar_memory_ref(memory); /* the host may give its own back in a callback */
+    memory_pin(memory); /* the host may free it in a callback */
     arena_init(&x.ar, &memory->alloc);
     buffer_init(&x.summary, &memory->alloc, MEMORY_TEXT_MAX);
     uar_memory_compression done;
@@ -227,7 +227,7 @@ uar_status uar_memory_compress_sync(uar_memory_compression *out, uar_memory *mem
     arena_dispose(&x.ar);
     filter_dispose(&f);
     if (status == UAR_OK) expire_behind_write(memory);
-    uar_memory_free(memory);
+    memory_unpin(memory);
     if (status == UAR_OK) *out = done;
     return status;
 }

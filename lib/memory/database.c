@@ -214,6 +214,10 @@ static uar_status recognise(database *db, bool *is_new, uar_error *err) {
     if (id.version > SCHEMA_VERSION)
         return error_set(err, UAR_E_NEWER, "the memory store has version %lld, this library knows %d",
                          (long long)id.version, SCHEMA_VERSION);
+    if (id.version > 0 && id.version < SCHEMA_VERSION && id.tables != 0)
+        return error_set(err, UAR_E_UNSUPPORTED,
+                         "the memory store has version %lld, which was never released; this library reads version %d",
+                         (long long)id.version, SCHEMA_VERSION);
     if (id.version != SCHEMA_VERSION || id.tables == 0)
         return error_set(err, UAR_E_CORRUPT, "the memory store has no valid version");
     return UAR_OK;
@@ -322,7 +326,8 @@ static uar_status set_up(database *db, const database_options *options, uar_erro
     uar_status status = recognise(db, &is_new, err);
     if (status == UAR_OK && is_new && db->read_only)
         return error_set(err, UAR_E_CANTOPEN, "there is no memory store to read");
-    if (status == UAR_OK && is_new) status = database_run(db, "PRAGMA auto_vacuum = INCREMENTAL", err);
+    if (status == UAR_OK && is_new)
+        status = database_run(db, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL", err);
     if (status == UAR_OK && !db->read_only) status = switch_to_wal(db, options->busy_timeout_ms, err);
     if (status == UAR_OK) status = harden(db, err);
     if (status == UAR_OK && is_new) status = create(db, options->random, err);

@@ -30,8 +30,12 @@ static uar_status reindex_row(uar_memory *m, int64_t num, uar_error *err) {
     if (status == UAR_OK && old.length != 0) {
         version next = old;
         status = content_index(&next, &ar, m->database.key, err);
-        if (status == UAR_OK) status = version_update(&m->database, &next, &m->alloc, err);
-        if (status == UAR_OK) status = shelf_put(m, &next, NULL, err);
+        bool is_same = status == UAR_OK && next.length == old.length && next.digest == old.digest &&
+                       next.terms_len == old.terms_len && memcmp(next.terms, old.terms, old.terms_len) == 0;
+        if (status == UAR_OK && !is_same) {
+            status = version_update(&m->database, &next, &m->alloc, err);
+            if (status == UAR_OK) status = shelf_put(m, &next, NULL, err);
+        }
     }
     arena_dispose(&ar);
     return status;
@@ -49,6 +53,23 @@ static uar_status reindex_batch(uar_memory *m, int64_t *last, uar_error *err) {
     status = memory_leave_write(m, status, err);
     if (status == UAR_OK) *last = b.count != 0 ? b.nums[b.count - 1] : 0;
     return status;
+}
+
+/* The next segment behind `last`, 0 if there is none. */
+static uar_status next_segment(int64_t *last, database *db, uar_error *err) {
+    query q;
+    query_begin(&q, db, SQL_SEGMENT_NEXT);
+    query_int(&q, 18, *last);
+    *last = query_next(&q) ? query_get_int(&q, 0) : 0;
+    return query_end(&q, err);
+}
+
+static uar_status rebuild_segment(uar_memory *m, int64_t *last, uar_error *err) {
+    uar_status status = memory_enter_write(m, err);
+    if (status != UAR_OK) return status;
+    status = next_segment(last, &m->database, err);
+    if (status == UAR_OK && *last != 0) status = shelf_rebuild(m, *last, err);
+    return memory_leave_write(m, status, err);
 }
 
 static uar_status finish_reindex(uar_memory *m, uar_error *err) {
@@ -70,6 +91,11 @@ uar_status uar_memory_reindex_sync(uar_memory *memory, uar_error *err) {
     do
         status = reindex_batch(memory, &last, err);
     while (status == UAR_OK && last != 0);
+    if (status == UAR_OK) {
+        do
+            status = rebuild_segment(memory, &last, err);
+        while (status == UAR_OK && last != 0);
+    }
     if (status == UAR_OK) status = finish_reindex(memory, err);
     if (status == UAR_E_DISABLED || status == UAR_E_UNAVAILABLE) return status;
     mutex_lock(&memory->lock);
@@ -100,24 +126,18 @@ static uar_status number(database *db, sql_id id, int64_t *out, uar_error *err) 
     return query_end(&q, err);
 }
 
-static uar_status check_terms(database *db, const version *v, uar_error *err) {
-    for (size_t at = 0; at + TERM_PACKED <= v->terms_len; at += TERM_PACKED) {
-        term t = term_unpack(v->terms + at);
-        query q;
-        query_begin(&q, db, SQL_POSTING_HAS);
-        query_int(&q, 18, v->seg);
-        query_int(&q, 19, (int64_t)t.id);
-        query_int(&q, 20, v->num);
-        bool is_there = query_next(&q) && query_get_int(&q, 0) == (int64_t)t.count;
-        uar_status status = query_end(&q, err);
-        if (status != UAR_OK) return status;
-        if (!is_there) return error_set(err, UAR_E_CORRUPT, "a memory record misses a term in the index");
-    }
-    return UAR_OK;
+static uar_status check_terms(uar_memory *m, const version *v, arena *ar, uar_error *err) {
+    if (v->length == 0 || m->database.analysis != ANALYSIS_VERSION) return UAR_OK;
+    version again = *v;
+    uar_status status = content_index(&again, ar, m->database.key, err);
+    if (status != UAR_OK) return status;
+    bool is_same = again.digest == v->digest && again.length == v->length && again.terms_len == v->terms_len &&
+                   memcmp(again.terms, v->terms, v->terms_len) == 0;
+    return is_same ? UAR_OK : error_set(err, UAR_E_CORRUPT, "the terms of a memory record are not those of its text");
 }
 
-/* Every row against its checksum and the index; `terms` counts what the index should hold. */
-static uar_status check_rows(uar_memory *m, int64_t *terms, uar_error *err) {
+/* Every row against its checksum and its text. */
+static uar_status check_rows(uar_memory *m, uar_error *err) {
     int64_t last = 0;
     for (;;) {
         batch b;
@@ -128,9 +148,7 @@ static uar_status check_rows(uar_memory *m, int64_t *terms, uar_error *err) {
         for (size_t i = 0; i < b.count && status == UAR_OK; i++) {
             version v;
             status = version_load(&v, &m->database, b.nums[i], &ar, err);
-            if (status != UAR_OK) break;
-            *terms += (int64_t)(v.terms_len / TERM_PACKED);
-            status = check_terms(&m->database, &v, err);
+            if (status == UAR_OK) status = check_terms(m, &v, &ar, err);
         }
         arena_dispose(&ar);
         if (status != UAR_OK) return status;
@@ -138,17 +156,26 @@ static uar_status check_rows(uar_memory *m, int64_t *terms, uar_error *err) {
     }
 }
 
+static uar_status check_segments(uar_memory *m, uar_error *err) {
+    int64_t last = 0;
+    for (;;) {
+        uar_status status = next_segment(&last, &m->database, err);
+        if (status != UAR_OK || last == 0) return status;
+        status = shelf_check(m, last, err);
+        if (status != UAR_OK) return status;
+    }
+}
+
 uar_status uar_memory_check_sync(uar_memory *memory, uar_error *err) {
     uar_status status = memory_enter_read(memory, err);
     if (status != UAR_OK) return status;
-    int64_t expected = 0;
-    int64_t postings = 0;
+    int64_t stray = 0;
     status = check_file(&memory->database, err);
-    if (status == UAR_OK) status = check_rows(memory, &expected, err);
-    if (status == UAR_OK) status = number(&memory->database, SQL_POSTING_TOTAL, &postings, err);
-    if (status == UAR_OK && postings != expected)
-        status = error_set(err, UAR_E_CORRUPT, "the memory index has %lld entries, the records name %lld",
-                           (long long)postings, (long long)expected);
+    if (status == UAR_OK) status = check_rows(memory, err);
+    if (status == UAR_OK) status = number(&memory->database, SQL_VECTOR_STRAY, &stray, err);
+    if (status == UAR_OK && stray != 0)
+        status = error_set(err, UAR_E_CORRUPT, "%lld vectors of the memory belong to no record", (long long)stray);
+    if (status == UAR_OK) status = check_segments(memory, err);
     memory_leave_read(memory);
     return status;
 }

@@ -4,8 +4,11 @@
  * Invariants of the file:
  *  - `version` has one current row a record (its `num` never changes) and one row an older version. Rows are only appended
  *    or removed; each carries a random `mark` at both ends, unique to it, so that stray copies of a row can be found.
- *  - `posting` holds exactly the terms that `version.terms` names, as keyed numbers; `segment` counts them.
- *  - text lives in `version` only.
+ *  - what makes rows findable is derived from `version` and `vector` and lives in `chunk` (see index/chunk.h): each row with
+ *    a length is in the one chunk of its segment whose first and last number enclose its own, or its number is above
+ *    `segment.packed`. Rows that changed since their chunk was written are named in `loose`. `segment` counts its rows
+ *    with a length, and those of them above `packed` (`fresh`).
+ *  - text lives in `version` only, as keyed numbers of terms elsewhere.
  *
  * Parameters: ?1–?7 say who calls (caller_bind), ?8–?17 which records (filter_bind), ?18 and up are the statement's own.
  */
@@ -22,7 +25,9 @@
 
 static const char schema_sql[] =
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE segment(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, owner TEXT NOT NULL);"
+    "CREATE TABLE segment(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, owner TEXT NOT NULL,"
+    " generation INTEGER NOT NULL DEFAULT 0, edits INTEGER NOT NULL DEFAULT 0, packed INTEGER NOT NULL DEFAULT 0,"
+    " newest INTEGER NOT NULL DEFAULT 0, records INTEGER NOT NULL DEFAULT 0, fresh INTEGER NOT NULL DEFAULT 0);"
     "CREATE INDEX segment_owner ON segment(owner);"
     "CREATE TABLE version(num INTEGER PRIMARY KEY AUTOINCREMENT, mark BLOB NOT NULL, id BLOB NOT NULL,"
     " seg INTEGER NOT NULL, revision INTEGER NOT NULL, current INTEGER NOT NULL, scope INTEGER NOT NULL,"
@@ -38,10 +43,12 @@ static const char schema_sql[] =
     "CREATE INDEX version_slot ON version(seg, slot) WHERE slot IS NOT NULL;"
     "CREATE INDEX version_chain ON version(superseded_by) WHERE superseded_by IS NOT NULL;"
     "CREATE INDEX version_segment ON version(seg, num);"
-    "CREATE TABLE posting(seg INTEGER NOT NULL, term INTEGER NOT NULL, num INTEGER NOT NULL, count INTEGER NOT NULL,"
-    " PRIMARY KEY(seg, term, num)) WITHOUT ROWID;"
-    "CREATE INDEX posting_num ON posting(num);"
-    "CREATE TABLE vector(num INTEGER PRIMARY KEY, model TEXT NOT NULL, digest INTEGER NOT NULL, mark BLOB NOT NULL,"
+    "CREATE TABLE chunk(id INTEGER PRIMARY KEY, seg INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,"
+    " stamp INTEGER NOT NULL, size INTEGER NOT NULL, body BLOB NOT NULL);"
+    "CREATE UNIQUE INDEX chunk_place ON chunk(seg, first);"
+    "CREATE TABLE loose(seg INTEGER NOT NULL, num INTEGER NOT NULL, stamp INTEGER NOT NULL, PRIMARY KEY(seg, num))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE vector(num INTEGER PRIMARY KEY, model INTEGER NOT NULL, digest INTEGER NOT NULL, mark BLOB NOT NULL,"
     " value BLOB NOT NULL, tail BLOB NOT NULL);"
     "CREATE TABLE usage(id BLOB PRIMARY KEY, recalls INTEGER NOT NULL, recalled INTEGER NOT NULL,"
     " reinforced INTEGER NOT NULL) WITHOUT ROWID;"
@@ -75,6 +82,13 @@ static const char schema_sql[] =
     " (SELECT at FROM expiry x WHERE x.id = v.id)"                                                                     \
     " FROM version v LEFT JOIN usage u ON u.id = v.id "
 
+/* A row as the index sees it, with its vector of model ?21. In the order that shelf_item_read expects. */
+#define SQL_SHELF                                                                                                \
+    "SELECT v.num, v.created, v.valid_from, v.valid_until, v.length, v.importance, v.trust, v.type, v.current, " \
+    "v.user,"                                                                                                    \
+    " v.agent, v.session, v.task, v.origin, v.categories, v.terms, x.value FROM version v"                       \
+    " LEFT JOIN vector x ON x.num = v.num AND x.model = ?21 AND x.digest = v.digest "
+
 #define SQL_CHAIN                                                                           \
     "WITH RECURSIVE chain(id) AS (SELECT ?18 UNION SELECT o.id FROM version o JOIN chain c" \
     " ON o.superseded_by = c.id) "
@@ -89,7 +103,6 @@ static const char schema_sql[] =
     X(META_PUT, "INSERT OR REPLACE INTO meta(key, value) VALUES(?18, ?19)")                                            \
     X(SEGMENT_FIND, "SELECT id FROM segment WHERE key = ?18")                                                          \
     X(SEGMENT_ADD, "INSERT INTO segment(key, owner) VALUES(?18, ?19)")                                                 \
-    X(SEGMENT_SUM, "SELECT count(*), total(length) FROM version WHERE length > 0 AND seg IN " SQL_VISIBLE)             \
     X(VERSION_INSERT,                                                                                                  \
       "INSERT INTO version(num, mark, id, seg, revision, current, scope, type, trust, owner, user, agent, session,"    \
       " task, content, categories, metadata, importance, subject, attribute, digest, slot, run, event, origin,"        \
@@ -104,7 +117,6 @@ static const char schema_sql[] =
       " superseded_by = ?30, embedder = ?31, terms = ?32, length = ?33, checksum = ?34, tail = ?2 WHERE num = ?1")     \
     X(VERSION_DELETE, "DELETE FROM version WHERE num = ?18")                                                           \
     X(VERSION_BY_NUM, SQL_COLUMNS "WHERE v.num = ?18")                                                                 \
-    X(VERSION_WEIGHT, "SELECT created, importance, trust FROM version WHERE num = ?18")                                \
     X(VERSION_BY_ID,                                                                                                   \
       SQL_COLUMNS "WHERE v.id = ?18 AND v.current = 1 AND v.seg IN " SQL_VISIBLE " AND " SQL_UNEXPIRED("?19"))         \
     X(VERSION_AT_REVISION, "SELECT content, metadata FROM version WHERE id = ?18 AND revision = ?19")                  \
@@ -123,18 +135,34 @@ static const char schema_sql[] =
     X(COUNT,                                                                                                           \
       "SELECT v.scope, count(*) FROM version v WHERE v.seg IN " SQL_VISIBLE " AND " SQL_FILTERED " GROUP BY v.scope")  \
     X(ALL_NUMS, "SELECT num FROM version WHERE num > ?18 ORDER BY num LIMIT ?19")                                      \
-    X(POSTING_ADD, "INSERT INTO posting(seg, term, num, count) VALUES(?18, ?19, ?20, ?21)")                            \
-    X(POSTING_DROP, "DELETE FROM posting WHERE num = ?18")                                                             \
-    X(POSTING_HAS, "SELECT count FROM posting WHERE seg = ?18 AND term = ?19 AND num = ?20")                           \
-    X(POSTING_TOTAL, "SELECT count(*) FROM posting")                                                                   \
-    X(POSTING_MATCH, "SELECT p.num, p.count, v.length FROM posting p CROSS JOIN version v ON v.num = p.num"            \
-                     " WHERE p.seg IN " SQL_VISIBLE " AND p.term = ?18 AND " SQL_FILTERED)                             \
+    X(SEGMENT_LOAD, "SELECT generation, edits, packed, newest, records, fresh FROM segment WHERE id = ?18")            \
+    X(SEGMENT_STORE, "UPDATE segment SET generation = ?19, edits = ?20, packed = ?21, newest = ?22, records = ?23,"    \
+                     " fresh = ?24 WHERE id = ?18")                                                                    \
+    X(SEGMENTS_SEEN, "SELECT id, generation, edits, packed, key FROM segment WHERE id IN " SQL_VISIBLE)                \
+    X(SEGMENT_NEXT, "SELECT id FROM segment WHERE id > ?18 ORDER BY id LIMIT 1")                                       \
+    X(SEGMENT_COUNTS, "SELECT count(*), max(num), total(num > ?19) FROM version WHERE seg = ?18 AND length > 0")       \
+    X(CHUNK_LIST, "SELECT id, stamp, size FROM chunk WHERE seg = ?18 ORDER BY first")                                  \
+    X(CHUNK_OF, "SELECT id, first, last FROM chunk WHERE seg = ?18 AND first <= ?19 ORDER BY first DESC LIMIT 1")      \
+    X(CHUNK_AFTER,                                                                                                     \
+      "SELECT id, first, last, stamp, size FROM chunk WHERE seg = ?18 AND first > ?19 ORDER BY first LIMIT 1")         \
+    X(CHUNK_ADD, "INSERT INTO chunk(seg, first, last, stamp, size, body) VALUES(?18,?19,?20,?21,?22,?23)")             \
+    X(CHUNK_PUT, "UPDATE chunk SET first = ?19, last = ?20, stamp = ?21, size = ?22, body = ?23 WHERE id = ?18")       \
+    X(CHUNK_DROP, "DELETE FROM chunk WHERE id = ?18")                                                                  \
+    X(CHUNK_DROP_ALL, "DELETE FROM chunk WHERE seg = ?18")                                                             \
+    X(LOOSE_PUT, "INSERT OR REPLACE INTO loose(seg, num, stamp) VALUES(?18, ?19, ?20)")                                \
+    X(LOOSE_DROP, "DELETE FROM loose WHERE seg = ?18 AND num >= ?19 AND num <= ?20")                                   \
+    X(LOOSE_COUNT, "SELECT count(*) FROM loose WHERE seg = ?18")                                                       \
+    X(LOOSE_LIST, "SELECT num FROM loose WHERE seg = ?18 AND num > ?19 ORDER BY num LIMIT 1")                          \
+    X(SHELF_RANGE,                                                                                                     \
+      SQL_SHELF "WHERE v.seg = ?18 AND v.num > ?19 AND v.num <= ?20 AND v.length > 0 ORDER BY v.num LIMIT ?22")        \
+    X(SHELF_CHANGED, SQL_SHELF "WHERE v.num IN (SELECT num FROM loose WHERE seg = ?18 AND num <= ?19 AND stamp > ?20)" \
+                               " ORDER BY v.num")                                                                      \
     X(VECTOR_GET, "SELECT model, digest, mark, value FROM vector WHERE num = ?18")                                     \
     X(VECTOR_PUT,                                                                                                      \
       "INSERT OR REPLACE INTO vector(num, model, digest, mark, value, tail) VALUES(?18,?19,?20,?21,?22,?21)")          \
     X(VECTOR_DROP, "DELETE FROM vector WHERE num = ?18")                                                               \
-    X(VECTOR_SCAN, "SELECT v.num, x.value FROM version v JOIN vector x ON x.num = v.num AND x.model = ?20"             \
-                   " WHERE v.seg = ?18 AND v.type = ?19 AND v.current = 1")                                            \
+    X(VECTOR_STRAY, "SELECT count(*) FROM vector x WHERE NOT EXISTS (SELECT 1 FROM version v WHERE v.num = x.num"      \
+                    " AND v.length > 0 AND v.digest = x.digest)")                                                      \
     X(VECTOR_UNCOUNTED, "SELECT count(*) FROM version v WHERE v.length > 0 AND NOT EXISTS"                             \
                         " (SELECT 1 FROM vector x WHERE x.num = v.num AND x.model = ?18 AND x.digest = v.digest)")     \
     X(VECTOR_MISSING, "SELECT v.num FROM version v WHERE v.num > ?18 AND v.length > 0 AND NOT EXISTS"                  \

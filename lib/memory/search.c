@@ -1,6 +1,6 @@
 /*
- * Owns: search by words. Invariants: only postings of visible segments are read, so that neither an answer nor a score tells
- * anything about other segments; a score is the question's weighted share, moved by at most a fifth.
+ * Owns: search. Invariants: only segments that the caller sees are opened at all, so that neither an answer nor a score tells
+ * anything about others; the embedder is asked before the lock is taken; what a filter says of a row is checked on the row.
  */
 #include "base/str.h"
 #include "base/utf8.h"
@@ -8,10 +8,7 @@
 #include "memory/answer.h"
 #include "memory/caller.h"
 #include "memory/filter.h"
-#include "memory/service.h"
-
-/* How much adjusting can raise a score: what can't reach the list even so needn't be loaded. */
-#define RAISE_MOST 1.2
+#include "memory/shelf.h"
 
 /* One search in the works. */
 typedef struct search {
@@ -19,95 +16,99 @@ typedef struct search {
     const caller *who;
     const filter *filter;
     size_t limit;
-    double records, mean; /* of the visible segments: how many, and their usual length */
-    double ideal;         /* what a record with every term would earn */
-    tally tally;
-    tally_entry *found; /* records of one term with their share */
-    size_t found_count, found_cap;
+    engine_term *terms;
+    size_t term_count;
+    float *vector; /* of the question; NULL: by words */
+    float *room;   /* for the vector of a row */
+    bool has_time; /* the question speaks of a time */
+    time_range time;
 } search;
 
-static uar_status measure(search *s, uar_error *err) {
-    query q;
-    query_begin(&q, &s->memory->database, SQL_SEGMENT_SUM);
-    caller_bind(&q, s->who);
-    double tokens = 0;
-    if (query_next(&q)) {
-        s->records = query_get_real(&q, 0);
-        tokens = query_get_real(&q, 1);
-    }
-    s->mean = s->records > 0 ? tokens / s->records : 0;
-    return query_end(&q, err);
-}
-
-static uar_status note_found(search *s, int64_t num, double share) {
-    if (s->found_count == s->found_cap) {
-        size_t cap = s->found_cap != 0 ? s->found_cap * 2 : 64;
-        tally_entry *found = (tally_entry *)alloc_resize(&s->memory->alloc, s->found, cap * sizeof *found);
-        if (found == NULL) return UAR_E_NOMEM;
-        s->found = found;
-        s->found_cap = cap;
-    }
-    s->found[s->found_count++] = (tally_entry){ num, share };
+static uar_status check_query(uar_str text, size_t limit, uar_error *err) {
+    if (limit == 0 || limit > MEMORY_LIMIT_MAX)
+        return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
+    if (text.len > MEMORY_TEXT_MAX)
+        return error_set(err, UAR_E_TOO_LARGE, "the question has %zu bytes, at most %zu are allowed", text.len,
+                         MEMORY_TEXT_MAX);
+    size_t fault = utf8_fault(text);
+    if (fault != text.len) return error_set(err, UAR_E_UTF8, "the question is not valid UTF-8 at byte %zu", fault);
     return UAR_OK;
 }
 
-static uar_status match_term(search *s, uint64_t id, uar_error *err) {
-    query q;
-    query_begin(&q, &s->memory->database, SQL_POSTING_MATCH);
-    caller_bind(&q, s->who);
-    filter_bind(&q, s->filter);
-    query_int(&q, 18, (int64_t)id);
-    s->found_count = 0;
-    uar_status status = UAR_OK;
-    while (status == UAR_OK && query_next(&q))
-        status = note_found(s, query_get_int(&q, 0),
-                            score_share((uint32_t)query_get_int(&q, 1), (uint32_t)query_get_int(&q, 2), s->mean));
-    uar_status end = query_end(&q, err);
-    if (status != UAR_OK) return error_plain(err, status);
-    if (end != UAR_OK) return end;
-    double rarity = score_rarity((uint64_t)s->records, s->found_count);
-    s->ideal += rarity;
-    for (size_t i = 0; i < s->found_count && status == UAR_OK; i++)
-        status = tally_add(&s->tally, s->found[i].key, rarity * s->found[i].score);
-    return status == UAR_OK ? UAR_OK : error_plain(err, status);
-}
-
-static double trust_weight(uar_memory_trust trust) {
-    return 1 - ((double)trust - 1) / 4;
-}
-
-/* What moves a score beside its relevance. */
-typedef struct weight {
-    int64_t created_ms;
-    double importance;
-    uar_memory_trust trust;
-} weight;
-
-static double adjusted(const search *s, double lexical, weight w) {
-    double recency = score_recency(s->filter->time - w.created_ms);
-    return score_adjust(score_fuse(lexical, false, 0), recency, w.importance, trust_weight(w.trust));
-}
-
-static void score_hit(uar_memory_hit *hit, const search *s, double lexical) {
-    const uar_memory_record *r = &hit->record;
-    hit->lexical = lexical;
-    hit->recency = score_recency(s->filter->time - r->created_ms);
-    hit->score = adjusted(s, lexical, (weight){ r->created_ms, r->importance, r->trust });
-}
-
-/* False if a full list has no place for this record: then its text needn't be read. */
-static uar_status is_wanted(bool *out, const hit_list *list, search *s, const tally_entry *e, double lexical,
-                            uar_error *err) {
-    *out = list->head.count < s->limit;
-    if (*out) return UAR_OK;
-    query q;
-    query_begin(&q, &s->memory->database, SQL_VERSION_WEIGHT);
-    query_int(&q, 18, e->key);
-    if (query_next(&q)) {
-        weight w = { query_get_int(&q, 0), query_get_real(&q, 1), (uar_memory_trust)query_get_int(&q, 2) };
-        *out = adjusted(s, lexical, w) >= list->items[s->limit - 1].score;
+/* Words, the openings that they make, and what marks a text that asks. */
+static uar_status take_terms(search *s, uar_str text) {
+    const uar_allocator *a = &s->memory->alloc;
+    term_key key = s->memory->database.key;
+    term_list words, openings;
+    term_list_init(&words, a);
+    term_list_init(&openings, a);
+    uar_status status = term_list_query(&words, key, text);
+    if (status == UAR_OK) status = term_list_openings(&openings, key, text);
+    size_t count = words.count + openings.count + 1;
+    if (status == UAR_OK) {
+        s->terms = (engine_term *)alloc_zeroed(a, count, sizeof *s->terms);
+        if (s->terms == NULL) status = UAR_E_NOMEM;
     }
-    return query_end(&q, err);
+    if (status == UAR_OK) {
+        for (size_t i = 0; i < words.count; i++)
+            s->terms[s->term_count++] = (engine_term){ words.terms[i].id, ENGINE_WORD };
+        for (size_t i = 0; i < openings.count; i++)
+            s->terms[s->term_count++] = (engine_term){ openings.terms[i].id, ENGINE_OPENING };
+        s->terms[s->term_count++] = (engine_term){ term_asking(key), ENGINE_ASKS };
+    }
+    term_list_dispose(&words);
+    term_list_dispose(&openings);
+    return status;
+}
+
+/* Without a vector the words answer alone, and the answer says so. */
+static uar_status take_vector(search *s, uar_str text) {
+    if (embed_is_lexical(s->memory) || text.len == 0) return UAR_OK;
+    s->room = (float *)alloc_zeroed(&s->memory->alloc, s->memory->embedder.dims, sizeof(float));
+    if (s->room == NULL) return UAR_E_NOMEM;
+    uar_status status = memory_embed(&s->vector, s->memory, UAR_EMBED_QUERY, &text, 1, NULL);
+    return status == UAR_E_NOMEM ? status : UAR_OK;
+}
+
+static void search_dispose(search *s) {
+    const uar_allocator *a = &s->memory->alloc;
+    alloc_free(a, s->terms);
+    alloc_free(a, s->vector);
+    alloc_free(a, s->room);
+}
+
+static engine_question question_of(const search *s) {
+    const uar_memory_filter *g = &s->filter->given;
+    const database *db = &s->memory->database;
+    engine_question q = { .terms = s->terms,
+                          .term_count = s->term_count,
+                          .vector = s->vector,
+                          .time = s->has_time ? &s->time : NULL,
+                          .time_ms = s->filter->time,
+                          .as_of = s->filter->mode == FILTER_AS_OF,
+                          .include_ended = s->filter->mode == FILTER_CURRENT,
+                          .types = g->types,
+                          .after_ms = g->after_ms,
+                          .before_ms = g->before_ms,
+                          .labels = g->category.ptr != NULL ? shelf_label(db, g->category) : 0,
+                          .limit = s->limit,
+                          .is_open = filter_needs_row(s->filter) };
+    const uar_str names[DOCUMENT_PLACES] = { g->user, g->agent, g->session, g->task };
+    for (size_t i = 0; i < DOCUMENT_PLACES; i++)
+        q.places[i] = names[i].ptr != NULL ? shelf_place(db, names[i]) : 0;
+    return q;
+}
+
+static bool is_there(uar_str want, uar_str have) {
+    return want.ptr == NULL || uar_str_equal(want, have);
+}
+
+/* The index knows names by numbers, which may stand for more than one. */
+static uar_status matches(bool *out, const search *s, const uar_memory_record *r) {
+    const uar_memory_filter *g = &s->filter->given;
+    *out = is_there(g->user, r->user) && is_there(g->agent, r->agent) && is_there(g->session, r->session) &&
+           is_there(g->task, r->task);
+    return *out ? filter_matches(out, s->filter, r) : UAR_OK;
 }
 
 static bool comes_before(const uar_memory_hit *a, const uar_memory_hit *b) {
@@ -133,56 +134,92 @@ static void place_hit(hit_list *list, const uar_memory_hit *hit, size_t limit) {
     list->items[at] = *hit;
 }
 
-static uar_status gather_hits(hit_list *list, search *s, uar_error *err) {
-    tally_rank(&s->tally);
-    for (size_t i = 0; i < s->tally.count; i++) {
-        double lexical = s->ideal > 0 ? s->tally.slots[i].score / s->ideal : 0;
-        bool full = list->head.count == s->limit;
-        if (full && lexical * RAISE_MOST < list->items[s->limit - 1].score) break;
-        bool wanted = false;
-        uar_status status = is_wanted(&wanted, list, s, &s->tally.slots[i], lexical, err);
+static uar_status rescore(engine_hit *hit, const search *s, const engine_answer *answer, uar_error *err) {
+    if (!hit->has_vector) return UAR_OK;
+    bool found = false;
+    uar_status status = shelf_vector(s->room, &found, s->memory, hit->key, err);
+    if (status == UAR_OK && found) engine_answer_rescore(answer, hit, s->room);
+    return status;
+}
+
+static uar_status take_hit(hit_list *list, const search *s, const engine_hit *hit, uar_error *err) {
+    version v;
+    uar_status status = version_load(&v, &s->memory->database, hit->key, &list->ar, err);
+    if (status != UAR_OK) return status;
+    bool is_match = false;
+    status = matches(&is_match, s, &v.r);
+    if (status != UAR_OK) return error_plain(err, status);
+    if (!is_match) return UAR_OK;
+    uar_memory_hit out = { .record = v.r,
+                           .score = hit->score,
+                           .lexical = hit->lexical,
+                           .vector = hit->cosine,
+                           .recency = score_recency(s->filter->time - v.r.created_ms),
+                           .around = hit->around,
+                           .relevance = hit->relevance,
+                           .time = hit->time };
+    place_hit(list, &out, s->limit);
+    return UAR_OK;
+}
+
+static uar_status gather_hits(hit_list *list, const search *s, engine_answer *answer, uar_error *err) {
+    double slack = engine_answer_slack(answer);
+    engine_hit hit;
+    while (engine_answer_next(answer, &hit)) {
+        bool is_full = list->head.count == s->limit;
+        if (is_full && hit.score + slack < list->items[s->limit - 1].score) break;
+        uar_status status = rescore(&hit, s, answer, err);
         if (status != UAR_OK) return status;
-        if (!wanted) continue;
-        version v;
-        status = version_load(&v, &s->memory->database, s->tally.slots[i].key, &list->ar, err);
+        if (is_full && hit.score < list->items[s->limit - 1].score) continue;
+        status = take_hit(list, s, &hit, err);
         if (status != UAR_OK) return status;
-        bool matches = false;
-        status = filter_matches(&matches, s->filter, &v.r);
-        if (status != UAR_OK) return error_plain(err, status);
-        if (!matches) continue;
-        uar_memory_hit hit = { .record = v.r };
-        score_hit(&hit, s, lexical);
-        place_hit(list, &hit, s->limit);
     }
     return UAR_OK;
 }
 
-static uar_status run_search(hit_list *list, search *s, const term_list *terms, uar_error *err) {
-    uar_status status = measure(s, err);
-    for (size_t i = 0; status == UAR_OK && i < terms->count; i++)
-        status = match_term(s, terms->terms[i].id, err);
-    return status == UAR_OK ? gather_hits(list, s, err) : status;
-}
-
-static uar_status check_query(uar_str text, size_t limit, uar_error *err) {
-    if (limit == 0 || limit > MEMORY_LIMIT_MAX)
-        return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
-    if (text.len > MEMORY_TEXT_MAX)
-        return error_set(err, UAR_E_TOO_LARGE, "the question has %zu bytes, at most %zu are allowed", text.len,
-                         MEMORY_TEXT_MAX);
-    size_t fault = utf8_fault(text);
-    if (fault != text.len) return error_set(err, UAR_E_UTF8, "the question is not valid UTF-8 at byte %zu", fault);
-    return UAR_OK;
+/* Are there records that have expired and were not yet swept? The index still has them. */
+static uar_status find_expired(bool *out, const search *s, uar_error *err) {
+    query q;
+    query_begin(&q, &s->memory->database, SQL_EXPIRY_DUE);
+    query_int(&q, 18, s->filter->now);
+    query_int(&q, 19, 1);
+    *out = query_next(&q);
+    return query_end(&q, err);
 }
 
 /* Inside a snapshot. */
-static uar_status search_locked(hit_list *list, uar_memory *memory, const caller *c, const filter *f,
-                                const term_list *terms, size_t limit, uar_error *err) {
-    search s = { .memory = memory, .who = c, .filter = f, .limit = limit };
-    tally_init(&s.tally, &memory->alloc);
-    uar_status status = run_search(list, &s, terms, err);
-    tally_dispose(&s.tally);
-    alloc_free(&memory->alloc, s.found);
+static uar_status search_locked(hit_list *list, const search *s, uar_error *err) {
+    segment_state *segments = NULL;
+    size_t count = 0;
+    uar_status status = shelf_segments(&segments, &count, s->memory, s->who, s->filter->given.scopes, err);
+    if (status != UAR_OK) return status;
+    engine_question question = question_of(s);
+    bool has_expired = false;
+    status = find_expired(&has_expired, s, err);
+    question.is_open = question.is_open || has_expired;
+    index_source source = shelf_source(s->memory);
+    engine_answer *answer = NULL;
+    if (status == UAR_OK)
+        status = engine_search(&answer, &s->memory->shelf.engine, &question, segments, count, &source, err);
+    if (status == UAR_OK) {
+        if (engine_answer_is_hybrid(answer)) list->head.mode = "hybrid";
+        status = gather_hits(list, s, answer, err);
+        engine_answer_free(answer);
+    }
+    alloc_free(&s->memory->alloc, segments);
+    return status;
+}
+
+static uar_status search_prepared(hit_list *list, search *s, uar_str text, uar_error *err) {
+    uar_status status = take_terms(s, text);
+    if (status == UAR_OK)
+        status = time_expression_find(&s->has_time, &s->time, &s->memory->alloc, text, s->filter->time);
+    if (status == UAR_OK) status = take_vector(s, text);
+    if (status != UAR_OK) return error_plain(err, status);
+    status = memory_enter_read(s->memory, err);
+    if (status != UAR_OK) return status;
+    status = search_locked(list, s, err);
+    memory_leave_read(s->memory);
     return status;
 }
 
@@ -193,19 +230,14 @@ static uar_status search_one(uar_memory_hits **out, uar_memory *memory, const ca
     filter f;
     status = filter_init(&f, asked->filter, clock_wall(&memory->clock), &memory->alloc, err);
     if (status != UAR_OK) return status;
-    term_list terms;
-    term_list_init(&terms, &memory->alloc);
+    memory_pin(memory);
+    search s = { .memory = memory, .who = c, .filter = &f, .limit = asked->limit };
     uar_str text = asked->text.ptr != NULL ? asked->text : STR("");
     hit_list *list = hit_list_new(&memory->alloc, text, asked->limit);
-    status = list != NULL ? term_list_query(&terms, memory->database.key, text) : UAR_E_NOMEM;
-    if (status != UAR_OK) error_plain(err, status);
-    if (status == UAR_OK) status = memory_enter_read(memory, err);
-    if (status == UAR_OK) {
-        status = search_locked(list, memory, c, &f, &terms, asked->limit, err);
-        memory_leave_read(memory);
-    }
-    term_list_dispose(&terms);
+    status = list != NULL ? search_prepared(list, &s, text, err) : error_plain(err, UAR_E_NOMEM);
+    search_dispose(&s);
     filter_dispose(&f);
+    memory_unpin(memory);
     if (status == UAR_OK)
         *out = &list->head;
     else if (list != NULL)
@@ -232,6 +264,7 @@ uar_status uar_memory_search_batch_sync(uar_memory_hits **out, uar_memory *memor
     if (status != UAR_OK || count == 0) return status;
     uar_memory_hits **answers = (uar_memory_hits **)alloc_zeroed(&memory->alloc, count, sizeof(uar_memory_hits *));
     if (answers == NULL) return error_plain(err, UAR_E_NOMEM);
+    memory_pin(memory);
     for (size_t i = 0; i < count && status == UAR_OK; i++)
         status = search_one(&answers[i], memory, &c, &queries[i], err);
     for (size_t i = 0; i < count; i++) {
@@ -241,5 +274,6 @@ uar_status uar_memory_search_batch_sync(uar_memory_hits **out, uar_memory *memor
             uar_memory_hits_free(answers[i]);
     }
     alloc_free(&memory->alloc, answers);
+    memory_unpin(memory);
     return status;
 }

@@ -5,7 +5,10 @@
 #include <assert.h>
 
 #include "index/analysis.h"
+#include "memory/async.h"
 #include "memory/erase.h"
+#include "memory/reembed.h"
+#include "memory/shelf.h"
 
 #define BUSY_TIMEOUT_MS 5000u
 
@@ -29,8 +32,10 @@ typedef struct doors {
     uar_clock clock;
     uar_random random;
     uar_embedder embedder;
+    uar_executor executor; /* all zero: none was given */
     uint32_t busy_timeout_ms;
     uint32_t embed_timeout_ms;
+    size_t cache_bytes;
     bool read_only;
 } doors;
 
@@ -69,14 +74,19 @@ static uar_status take_doors(doors *d, const uar_memory_options *given, uar_erro
     memset(d, 0, sizeof *d);
     d->busy_timeout_ms = options.busy_timeout_ms != 0 ? options.busy_timeout_ms : BUSY_TIMEOUT_MS;
     d->embed_timeout_ms = options.embed_timeout_ms;
+    d->cache_bytes = options.cache_bytes != 0 ? options.cache_bytes : SHELF_CACHE_BYTES;
     d->read_only = options.read_only;
-    uar_status each[4] = {
+    static const uar_executor no_executor = { .struct_size = UAR_EXECUTOR_INIT };
+    uar_status each[] = {
         take_door(&d->alloc, sizeof d->alloc, options.allocator, &alloc_default, err, "the allocator"),
         take_door(&d->clock, sizeof d->clock, options.clock, &clock_default, err, "the clock"),
         take_door(&d->random, sizeof d->random, options.random, &random_default, err, "the random door"),
         take_door(&d->embedder, sizeof d->embedder, options.embedder, uar_embedder_lexical(), err, "the embedder"),
+        take_door(&d->executor, sizeof d->executor, options.executor, &no_executor, err, "the executor"),
     };
-    for (size_t i = 0; i < 4 && status == UAR_OK; i++)
+    if (status == UAR_OK && options.executor != NULL && d->executor.post == NULL)
+        status = error_set(err, UAR_E_INVALID, "the executor has no post");
+    for (size_t i = 0; i < sizeof each / sizeof *each && status == UAR_OK; i++)
         status = each[i];
     return status == UAR_OK ? check_doors(d, err) : status;
 }
@@ -85,6 +95,24 @@ static void destroy_doors(const uar_embedder *embedder, const uar_random *random
     if (embedder->destroy != NULL) embedder->destroy(embedder->ctx);
     if (random->destroy != NULL) random->destroy(random->ctx);
     if (clock->destroy != NULL) clock->destroy(clock->ctx);
+}
+
+static void destroy_executor(const uar_executor *executor) {
+    if (executor->destroy != NULL) executor->destroy(executor->ctx);
+}
+
+/* The executor goes to the lane, or is destroyed. */
+static uar_status open_doors(uar_memory *m, const doors *d, uar_error *err) {
+    uar_status status = mutex_init(&m->lock);
+    if (status == UAR_OK) {
+        m->has_lock = true;
+        status = embed_open(m, d->embed_timeout_ms, err);
+    }
+    if (status == UAR_OK)
+        status = async_open(m, &d->executor);
+    else
+        destroy_executor(&d->executor);
+    return error_plain(err, status);
 }
 
 static uar_status open_store(uar_memory *m, const char *path, const doors *d, uar_error *err) {
@@ -98,13 +126,8 @@ static uar_status open_store(uar_memory *m, const char *path, const doors *d, ua
     m->embedder_id = alloc_text(&m->alloc, uar_str_of(d->embedder.id));
     if (m->embedder_id == NULL) return error_plain(err, UAR_E_NOMEM);
     m->embedder.id = m->embedder_id;
-    uar_status status = mutex_init(&m->lock);
-    if (status != UAR_OK) return error_plain(err, status);
-    m->has_lock = true;
-    status = embed_open(m, d->embed_timeout_ms, err);
-    if (status != UAR_OK) return status;
     database_options options = { &m->alloc, &m->random, d->busy_timeout_ms, d->read_only };
-    status = database_open(&m->database, path, &options, err);
+    uar_status status = database_open(&m->database, path, &options, err);
     if (status != UAR_OK || m->location != NULL) return status;
     database_close(&m->database); /* without it, the check against the runtime's store could not be made */
     return error_set(err, UAR_E_NOMEM, "the directory of the memory store could not be told");
@@ -124,6 +147,7 @@ static void take_up(uar_memory *m) {
     mutex_lock(&m->lock);
     (void)erase_pending(m, &pending, NULL);
     mutex_unlock(&m->lock);
+    reembed_begin(m);
 }
 
 uar_memory *uar_memory_open(const char *path, const uar_memory_options *options) {
@@ -134,15 +158,22 @@ uar_memory *uar_memory_open(const char *path, const uar_memory_options *options)
     uar_memory *m = ALLOC_NEW(has_alloc ? &d.alloc : &alloc_default, uar_memory);
     if (m == NULL) {
         destroy_doors(&d.embedder, &d.random, &d.clock);
+        destroy_executor(&d.executor);
         return standin();
     }
     live_add(1);
     atomic_init(&m->refs, 1);
+    atomic_init(&m->pins, 1);
     m->alloc = has_alloc ? d.alloc : alloc_default;
     m->clock = d.clock;
     m->random = d.random;
     m->embedder = d.embedder;
     m->state = UAR_MEMORY_UNAVAILABLE;
+    engine_init(&m->shelf.engine, &m->alloc, d.cache_bytes);
+    if (status == UAR_OK)
+        status = open_doors(m, &d, &err);
+    else
+        destroy_executor(&d.executor);
     if (status == UAR_OK) status = open_store(m, path, &d, &err);
     if (status == UAR_OK)
         take_up(m);
@@ -156,25 +187,41 @@ uar_memory *uar_memory_ref(uar_memory *memory) {
     return memory;
 }
 
+static void destroy(uar_memory *m) {
+    async_release(m->lane);
+    embed_dispose(m);
+    shelf_trim(m);
+    if (m->has_lock) {
+        database_close(&m->database);
+        mutex_dispose(&m->lock);
+    }
+    uar_allocator alloc = m->alloc;
+    uar_clock clock = m->clock;
+    uar_random random = m->random;
+    uar_embedder embedder = m->embedder;
+    alloc_free(&alloc, m->embedder_id);
+    alloc_free(&alloc, m->location);
+    alloc_free(&alloc, m);
+    live_add(-1);
+    destroy_doors(&embedder, &random, &clock);
+}
+
+void memory_pin(uar_memory *memory) {
+    atomic_fetch_add(&memory->pins, 1);
+}
+
+void memory_unpin(uar_memory *memory) {
+    if (atomic_fetch_sub(&memory->pins, 1) == 1) destroy(memory);
+}
+
 void uar_memory_free(uar_memory *memory) {
     if (memory == NULL || is_standin(memory)) return;
     unsigned before = atomic_fetch_sub(&memory->refs, 1);
     assert(before > 0);
     if (before != 1) return;
-    if (memory->has_lock) {
-        embed_dispose(memory);
-        database_close(&memory->database);
-        mutex_dispose(&memory->lock);
-    }
-    uar_allocator alloc = memory->alloc;
-    uar_clock clock = memory->clock;
-    uar_random random = memory->random;
-    uar_embedder embedder = memory->embedder;
-    alloc_free(&alloc, memory->embedder_id);
-    alloc_free(&alloc, memory->location);
-    alloc_free(&alloc, memory);
-    live_add(-1);
-    destroy_doors(&embedder, &random, &clock);
+    embed_cancel(memory);
+    async_close(memory);
+    memory_unpin(memory);
 }
 
 uar_memory_status uar_memory_state(const uar_memory *memory, uar_error *reason) {
@@ -198,13 +245,19 @@ const char *uar_memory_embedder(const uar_memory *memory) {
     return memory != NULL && memory->embedder_id != NULL ? memory->embedder_id : "";
 }
 
-uar_status memory_usable(const uar_memory *memory, uar_error *err) {
+uar_status memory_ready(const uar_memory *memory, uar_error *err) {
     if (memory == NULL) return error_set(err, UAR_E_DISABLED, "memory is disabled");
     if (is_standin(memory) || memory->database.handle == NULL) {
         error_set(err, UAR_E_UNAVAILABLE, "memory is unavailable: %s", memory->reason.message);
         if (err != NULL) err->detail = (int32_t)memory->reason.code;
         return UAR_E_UNAVAILABLE;
     }
+    return UAR_OK;
+}
+
+uar_status memory_usable(const uar_memory *memory, uar_error *err) {
+    uar_status status = memory_ready(memory, err);
+    if (status != UAR_OK) return status;
     if (embed_is_inside((uar_memory *)(uintptr_t)memory))
         return error_set(err, UAR_E_WOULD_DEADLOCK, "this call waits; it can't be made in a callback of the memory");
     return UAR_OK;
@@ -245,7 +298,9 @@ uar_status memory_enter_write(uar_memory *memory, uar_error *err) {
 }
 
 uar_status memory_leave_write(uar_memory *memory, uar_status status, uar_error *err) {
+    if (status == UAR_OK) status = shelf_flush(memory, err);
     status = database_end_write(&memory->database, status, err);
+    shelf_settle(memory, status == UAR_OK);
     memory_leave(memory);
     return status;
 }

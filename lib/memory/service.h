@@ -1,7 +1,7 @@
 /*
  * The memory object and the way into it.
  *
- * Lock order: `lock` is a leaf; it guards `database`, `state` and nothing else, and is never held across a call-out but
+ * Lock order: `lock` is a leaf; it guards `database`, `shelf`, `state` and nothing else, and is never held across a call-out but
  * allocator, clock and random. SQLite is not a call-out. All else is set by uar_memory_open and never changes.
  */
 #ifndef UAR_LIB_MEMORY_SERVICE_H
@@ -16,6 +16,7 @@
 #include "base/struct_in.h"
 #include "memory/database.h"
 #include "memory/embed.h"
+#include "memory/shelf_state.h"
 
 /* Longest text of a record, and of a question. */
 #define MEMORY_TEXT_MAX ((size_t)64 * 1024)
@@ -26,17 +27,20 @@
 #define MEMORY_LIMIT_MAX 1000
 
 struct uar_memory {
-    atomic_uint refs;
+    atomic_uint refs; /* of the host */
+    atomic_uint pins; /* one for all of those, one a call that may call out to the host: when they go, it goes */
     uar_allocator alloc;
     uar_clock clock;
     uar_random random;
     uar_embedder embedder;
     char *embedder_id;
     embed_door embed;
+    struct async_lane *lane; /* calls that run later */
     char *location;
     mutex lock;
     bool has_lock;
     database database;
+    shelf shelf; /* under the lock */
     uar_memory_status state;
     int64_t swept_ms; /* when expired records were last looked for */
     uar_error reason; /* why it is unavailable */
@@ -53,6 +57,12 @@ void memory_leave_read(uar_memory *memory);
 /* Commit if `status` is UAR_OK, else roll back; the status of the whole. */
 uar_status memory_leave_write(uar_memory *memory, uar_status status, uar_error *err);
 
+/* A call that calls out to the host keeps its memory alive: the host may free it there. */
+void memory_pin(uar_memory *memory);
+void memory_unpin(uar_memory *memory);
+
+/* Whether it can be asked at all: UAR_E_DISABLED, UAR_E_UNAVAILABLE with the reason. */
+uar_status memory_ready(const uar_memory *memory, uar_error *err);
 /* Whether it can be asked at all, and by this thread: UAR_E_WOULD_DEADLOCK inside a callback of this memory. */
 uar_status memory_usable(const uar_memory *memory, uar_error *err);
 

@@ -284,7 +284,7 @@ uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, 
     if (w.items == NULL) return error_plain(err, UAR_E_NOMEM);
     uar_memory_imported sum = { 0, 0, 0, 0, 0 };
     uint64_t number = 0;
-    uar_memory_ref(memory); /* the host may give its own back in a callback */
+    memory_pin(memory); /* the host may free it in a callback */
     while (status == UAR_OK && lines.len != 0) {
         status = read_window(&w, &lines, &number, err);
         if (status == UAR_OK) status = write_window(&w, err);
@@ -295,7 +295,7 @@ uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, 
         clear_window(&w);
     }
     alloc_free(&alloc, w.items);
-    uar_memory_free(memory);
+    memory_unpin(memory);
     if (status == UAR_OK) *out = sum;
     return status;
 }

@@ -8,8 +8,6 @@
 #include "base/crypto.h"
 #include "base/str.h"
 
-/* Between labels in their column; no label holds it. */
-#define LABEL_SEPARATOR '\x1F'
 #define ROW_MAX (SIZE_MAX / 4)
 
 static void join_labels(buffer *out, const uar_memory_record *r) {

@@ -10,6 +10,8 @@
 #include "memory/database.h"
 
 #define MARK_BYTES 16
+/* Between labels in their column; no label holds it. */
+#define LABEL_SEPARATOR '\x1F'
 
 typedef struct version {
     int64_t num; /* row; 0: none yet */

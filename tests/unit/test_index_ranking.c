@@ -40,7 +40,7 @@ static void terms_of_a_passage_are_sorted_counted_and_packed(void **state) {
     term_list list;
     term_list_init(&list, &alloc_default);
     assert_int_equal(term_list_passage(&list, key, STR("dog cat dog the POL-358 dogs")), UAR_OK);
-    assert_int_equal(list.count, 6); /* dog cat the pol 358 pol358 */
+    assert_int_equal(list.count, 7); /* dog cat the pol 358 pol358, and how it opens */
     assert_int_equal(list.length, 7);
     uint32_t dogs = 0;
     for (size_t i = 0; i < list.count; i++) {
@@ -48,7 +48,7 @@ static void terms_of_a_passage_are_sorted_counted_and_packed(void **state) {
         if (list.terms[i].id == term_hash(key, STR("dog"))) dogs = list.terms[i].count;
     }
     assert_int_equal(dogs, 3);
-    uint8_t packed[6 * TERM_PACKED];
+    uint8_t packed[7 * TERM_PACKED];
     term_list_pack(&list, packed);
     for (size_t i = 0; i < list.count; i++) {
         term t = term_unpack(packed + i * TERM_PACKED);
@@ -68,6 +68,79 @@ static void a_question_drops_stop_words_unless_it_has_nothing_else(void **state)
     assert_int_equal(term_list_query(&list, key, STR("")), UAR_OK);
     assert_int_equal(list.count, 0);
     term_list_dispose(&list);
+}
+
+static bool has_term(const term_list *list, uint64_t id) {
+    for (size_t i = 0; i < list->count; i++)
+        if (list->terms[i].id == id) return true;
+    return false;
+}
+
+/* True if a question of `question` meets the opening of `passage`. */
+static bool opens_with(const char *passage, const char *question) {
+    term_list stored, asked;
+    term_list_init(&stored, &alloc_default);
+    term_list_init(&asked, &alloc_default);
+    assert_int_equal(term_list_passage(&stored, key, uar_str_of(passage)), UAR_OK);
+    assert_int_equal(term_list_openings(&asked, key, uar_str_of(question)), UAR_OK);
+    bool met = false;
+    for (size_t i = 0; i < asked.count; i++)
+        met = met || has_term(&stored, asked.terms[i].id);
+    term_list_dispose(&stored);
+    term_list_dispose(&asked);
+    return met;
+}
+
+static void a_passage_is_known_by_its_speaker_or_subject(void **state) {
+    (void)state;
+    assert_true(opens_with("Ada said, \"I like tea\"", "What does Ada like?"));
+    assert_true(opens_with("The project of Ada", "Which projects?"));
+    assert_true(opens_with("Ada: hello", "ada"));
+    assert_false(opens_with("I told Ada so", "What does Ada like?"));
+    assert_false(opens_with("Ada said", "Where is it?"));
+    assert_false(opens_with("the and of", "the and of"));
+    assert_false(opens_with("", "Ada"));
+}
+
+static void the_opening_is_no_word_and_no_length(void **state) {
+    (void)state;
+    term_list list, word;
+    term_list_init(&list, &alloc_default);
+    term_list_init(&word, &alloc_default);
+    assert_int_equal(term_list_passage(&list, key, STR("Ada ada sings")), UAR_OK);
+    assert_int_equal(list.count, 3);
+    assert_int_equal(list.length, 3);
+    assert_int_equal(term_list_query(&word, key, STR("Ada")), UAR_OK);
+    assert_int_equal(word.count, 1);
+    assert_int_equal(term_list_openings(&list, key, STR("Ada ada sings")), UAR_OK);
+    assert_int_equal(list.count, 2);
+    assert_false(has_term(&list, word.terms[0].id));
+    term_list_dispose(&list);
+    term_list_dispose(&word);
+}
+
+static bool asks(const char *text) {
+    term_list list;
+    term_list_init(&list, &alloc_default);
+    assert_int_equal(term_list_passage(&list, key, uar_str_of(text)), UAR_OK);
+    bool found = has_term(&list, term_asking(key));
+    term_list_dispose(&list);
+    return found;
+}
+
+static void a_passage_that_ends_by_asking_is_known(void **state) {
+    (void)state;
+    assert_true(asks("How are you?"));
+    assert_true(asks("Ada said, \"Fine. And you?\" and shared a photo"));
+    assert_false(asks("Really?!")); /* its last mark is no question mark */
+    assert_true(asks("\xE5\x85\x83\xE6\xB0\x97\xEF\xBC\x9F"));
+    assert_true(asks("\xC2\xBFQu\xC3\xA9 tal?"));
+    assert_false(asks("How are you? I am fine."));
+    assert_false(asks("see https://example.org/?q=1 there"));
+    assert_false(asks("see https://example.org/a.b?c"));
+    assert_true(asks("Is version 2.5 out?"));
+    assert_false(asks("no mark at all"));
+    assert_false(asks(""));
 }
 
 static void rarer_terms_and_more_occurrences_weigh_more(void **state) {
@@ -218,6 +291,9 @@ int main(void) {
         cmocka_unit_test(term_numbers_are_those_of_SipHash),
         cmocka_unit_test(terms_of_a_passage_are_sorted_counted_and_packed),
         cmocka_unit_test(a_question_drops_stop_words_unless_it_has_nothing_else),
+        cmocka_unit_test(a_passage_is_known_by_its_speaker_or_subject),
+        cmocka_unit_test(the_opening_is_no_word_and_no_length),
+        cmocka_unit_test(a_passage_that_ends_by_asking_is_known),
         cmocka_unit_test(rarer_terms_and_more_occurrences_weigh_more),
         cmocka_unit_test(an_adjusted_score_moves_by_a_fifth_at_most),
         cmocka_unit_test(recency_halves_in_thirty_days),

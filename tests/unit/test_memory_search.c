@@ -108,11 +108,11 @@ static void age_importance_and_trust_move_a_score_by_a_fifth_at_most(void **stat
     assert_int_equal(hits->count, 2);
     assert_true(str_is(hits->hits[0].record.content, "one walrus here"));
     for (size_t i = 0; i < 2; i++) {
-        assert_true(hits->hits[i].score <= hits->hits[i].lexical * 1.2 + 1e-9);
-        assert_true(hits->hits[i].score >= hits->hits[i].lexical * 0.8 - 1e-9);
+        assert_true(hits->hits[i].score <= hits->hits[i].relevance * 1.2 + 1e-9);
+        assert_true(hits->hits[i].score >= hits->hits[i].relevance * 0.8 - 1e-9);
         assert_true(hits->hits[i].recency >= 0 && hits->hits[i].recency <= 1);
     }
-    assert_true(hits->hits[0].score > hits->hits[0].lexical && hits->hits[1].score < hits->hits[1].lexical);
+    assert_true(hits->hits[0].score > hits->hits[0].relevance && hits->hits[1].score < hits->hits[1].relevance);
     uar_memory_hits_free(hits);
 }
 

@@ -1,0 +1,169 @@
+/* Owns: reading chunks. Invariant: a chunk that was opened can be searched without further checks, whatever its bytes. */
+#include "index/chunk.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "index/little.h"
+#include "index/vector.h"
+
+static const uint8_t magic[8] = { 'u', 'a', 'r', 'c', 'h', 'n', 'k', 1 };
+
+static size_t aligned(size_t at) {
+    return (at + CHUNK_ALIGN - 1) & ~(size_t)(CHUNK_ALIGN - 1);
+}
+
+size_t chunk_documents_size(const chunk_head *head) {
+    return (size_t)head->count * CHUNK_DOCUMENT;
+}
+
+size_t chunk_sums_at(const chunk_head *head) {
+    return CHUNK_DOCUMENTS_AT + chunk_documents_size(head);
+}
+
+size_t chunk_body_at(const chunk_head *head) {
+    return aligned(chunk_sums_at(head) + (size_t)head->dims * 4);
+}
+
+/* Offsets in the body. */
+typedef struct body_layout {
+    size_t starts, postings, scales, codes, end;
+} body_layout;
+
+static body_layout lay_out(const chunk_head *head) {
+    body_layout at;
+    at.starts = (size_t)head->terms * 8;
+    at.postings = at.starts + ((size_t)head->terms + 1) * 4;
+    at.end = at.postings + (size_t)head->postings * 2;
+    at.scales = aligned(at.end);
+    at.codes = aligned(at.scales + (size_t)head->count * 4);
+    if (head->dims != 0) at.end = at.codes + (size_t)head->count * vector_stride(head->dims);
+    return at;
+}
+
+size_t chunk_body_size(const chunk_head *head) {
+    return lay_out(head).end;
+}
+
+uar_status chunk_head_read(chunk_head *out, const uint8_t bytes[CHUNK_HEAD_USED], uint64_t size) {
+    chunk_head head = { little_u32(bytes + 8),  little_u32(bytes + 12), little_u32(bytes + 16),
+                        little_u32(bytes + 20), little_u32(bytes + 24), little_u64(bytes + 28) };
+    if (memcmp(bytes, magic, sizeof magic) != 0 || head.count == 0 || head.count > CHUNK_DOCUMENTS ||
+        head.dims > VECTOR_DIMS_MAX || head.postings > CHUNK_DOCUMENTS * DOCUMENT_TERMS_MAX ||
+        head.terms > head.postings || head.vectors > (head.dims != 0 ? head.count : 0))
+        return UAR_E_CORRUPT;
+    if (size != (uint64_t)chunk_body_at(&head) + chunk_body_size(&head) + CHUNK_MARK) return UAR_E_CORRUPT;
+    *out = head;
+    return UAR_OK;
+}
+
+static float little_float(const uint8_t *p) {
+    uint32_t bits = little_u32(p);
+    float value = 0;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static document document_read(const uint8_t *p) {
+    document d;
+    memset(&d, 0, sizeof d);
+    d.key = (int64_t)little_u64(p);
+    d.created_ms = (int64_t)little_u64(p + 8);
+    d.valid_from_ms = (int64_t)little_u64(p + 16);
+    d.valid_until_ms = (int64_t)little_u64(p + 24);
+    d.group = little_u64(p + 32);
+    d.length = little_u32(p + 40);
+    for (size_t i = 0; i < DOCUMENT_PLACES; i++)
+        d.places[i] = little_u32(p + 44 + 4 * i);
+    d.labels = little_u32(p + 60);
+    d.importance = little_float(p + 64);
+    d.trust = p[68];
+    d.type = p[69];
+    d.is_current = p[70] == 1;
+    return d;
+}
+
+uar_status chunk_documents_read(document *out, const chunk_head *head, const uint8_t *bytes) {
+    int64_t last = 0;
+    for (size_t i = 0; i < head->count; i++) {
+        const uint8_t *p = bytes + i * CHUNK_DOCUMENT;
+        document d = document_read(p);
+        if (d.key <= last || d.length == 0 || d.type >= 32 || p[70] > 1 || p[71] != 0 ||
+            !(d.importance >= 0 && d.importance <= 1))
+            return UAR_E_CORRUPT;
+        last = d.key;
+        out[i] = d;
+    }
+    return UAR_OK;
+}
+
+uar_status chunk_sums_add(float *sum, const chunk_head *head, const uint8_t *bytes) {
+    for (size_t i = 0; i < head->dims; i++)
+        if (!(fabsf(little_float(bytes + i * 4)) <= CHUNK_DOCUMENTS)) return UAR_E_CORRUPT;
+    for (size_t i = 0; i < head->dims; i++)
+        sum[i] += little_float(bytes + i * 4);
+    return UAR_OK;
+}
+
+static bool postings_are_sound(const uint8_t *postings, size_t from, size_t to, uint32_t count) {
+    uint32_t next = 0;
+    for (size_t i = from; i < to; i++) {
+        chunk_posting p = chunk_posting_at(postings, i);
+        if (p.document < next || p.document >= count || p.count == 0) return false;
+        next = p.document + 1;
+    }
+    return true;
+}
+
+static bool terms_are_sound(const chunk_view *c) {
+    uint32_t from = little_u32(c->starts);
+    if (from != 0) return false;
+    for (size_t i = 0; i < c->head.terms; i++) {
+        if (i != 0 && little_u64(c->ids + i * 8) <= little_u64(c->ids + (i - 1) * 8)) return false;
+        uint32_t to = little_u32(c->starts + (i + 1) * 4);
+        if (to <= from || to > c->head.postings) return false;
+        if (!postings_are_sound(c->postings, from, to, c->head.count)) return false;
+        from = to;
+    }
+    return from == c->head.postings;
+}
+
+static bool take_scales(uint8_t *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++, bytes += 4) {
+        float scale = little_float(bytes);
+        if (!(scale >= 0 && scale <= 1)) return false;
+        memcpy(bytes, &scale, sizeof scale);
+    }
+    return true;
+}
+
+uar_status chunk_open(chunk_view *out, const chunk_head *head, uint8_t *body) {
+    assert(((uintptr_t)body & (CHUNK_ALIGN - 1)) == 0);
+    body_layout at = lay_out(head);
+    chunk_view c = { *head, body, body + at.starts, body + at.postings, NULL, NULL };
+    if (!terms_are_sound(&c)) return UAR_E_CORRUPT;
+    if (head->dims != 0) {
+        if (!take_scales(body + at.scales, head->count)) return UAR_E_CORRUPT;
+        c.scales = (const float *)(const void *)(body + at.scales);
+        c.codes = (const int8_t *)(body + at.codes);
+    }
+    *out = c;
+    return UAR_OK;
+}
+
+const uint8_t *chunk_find(const chunk_view *c, uint64_t id, size_t *count) {
+    size_t from = 0;
+    size_t to = c->head.terms;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (little_u64(c->ids + middle * 8) < id)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    *count = 0;
+    if (from == c->head.terms || little_u64(c->ids + from * 8) != id) return c->postings;
+    uint32_t start = little_u32(c->starts + from * 4);
+    *count = little_u32(c->starts + (from + 1) * 4) - start;
+    return c->postings + (size_t)start * 2;
+}

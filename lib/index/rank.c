@@ -1,0 +1,286 @@
+/*
+ * Owns: from sums to an order. Invariant: of the documents that pass the filters, every one that could be among the best
+ * `limit` after adjusting and rescoring is in the heap.
+ */
+#include <math.h>
+
+#include "base/error.h"
+#include "index/search.h"
+
+/* What adjusting can do to a score at most, up and down. */
+#define RAISE_MOST 1.2
+#define LOWER_MOST 0.8
+
+/* Does the document pass the question's filters? */
+static bool passes(const engine_question *q, const document *d) {
+    if (!q->as_of && !q->include_ended && d->valid_until_ms <= q->time_ms) return false;
+    if (q->types != 0 && (q->types >> d->type & 1) == 0) return false;
+    if (q->after_ms != 0 && d->created_ms < q->after_ms) return false;
+    if (q->before_ms != 0 && d->created_ms >= q->before_ms) return false;
+    if ((q->labels & ~d->labels) != 0) return false;
+    for (size_t i = 0; i < DOCUMENT_PLACES; i++)
+        if (q->places[i] != 0 && q->places[i] != d->places[i]) return false;
+    return true;
+}
+
+/* By words alone what has none of them is found only by a time that is short enough to say something. */
+#define TIME_SAYS_MS (INT64_C(32) * 24 * 3600 * 1000)
+
+static bool is_of_time(const engine_answer *s, const document *d) {
+    const time_range *t = s->question.time;
+    return t != NULL && time_range_has(t, d->created_ms) && t->from_ms > INT64_MIN && t->until_ms < INT64_MAX &&
+           t->until_ms - t->from_ms < TIME_SAYS_MS;
+}
+
+static bool is_found(const engine_answer *s, const search_part *p, size_t at) {
+    return s->is_hybrid || s->near[p->base + at] != 0 || is_of_time(s, &p->segment->documents[at]);
+}
+
+static bool is_wanted(const engine_answer *s, const search_part *p, size_t at) {
+    if ((p->in[at] & s->in_mask) == 0 || !is_found(s, p, at)) return false;
+    return passes(&s->question, &p->segment->documents[at]);
+}
+
+static double length_bonus(const engine_answer *s, uint32_t length, double log_mean) {
+    double l = (length < ENGINE_LOGS ? (double)s->engine->logs[length] : log((double)length)) - log_mean;
+    return SCORE_LENGTH * (l > 1 ? 1 : l < -1 ? -1 : l);
+}
+
+static double time_of(const engine_answer *s, const document *d) {
+    return s->question.time != NULL ? time_range_nearness(s->question.time, d->created_ms) : 0;
+}
+
+static double log_mean(const engine_answer *s) {
+    return s->mean_length > 0 ? log(s->mean_length) : 0;
+}
+
+/* Never below 0. */
+static double relevance_of(const engine_answer *s, const search_part *p, size_t at, double cosine, double mean) {
+    size_t number = p->base + at;
+    double small = (double)s->bonus[number] + length_bonus(s, p->segment->length[at], mean);
+    small += SCORE_TIME * time_of(s, &p->segment->documents[at]);
+    double sum = s->best > 0 ? (double)s->words[number] / s->best : 0;
+    if (s->is_hybrid) {
+        small *= SCORE_PRIORS_HYBRID;
+        if (cosine > (double)SEARCH_NO_COSINE) sum += SCORE_VECTOR * (cosine - s->vectors.mean) * s->vectors.factor;
+    }
+    sum += small;
+    return sum > 0 ? sum : 0;
+}
+
+static double adjusted(const engine_answer *s, const document *d, double relevance) {
+    double recency = score_recency(s->question.time_ms - d->created_ms);
+    return score_adjust(relevance, recency, (double)d->importance, score_trust(d->trust));
+}
+
+static void spread_vectors(engine_answer *s) {
+    score_spread spread = { 0, 0, 0 };
+    for (size_t i = 0; i < s->part_count; i++) {
+        const search_part *p = &s->parts[i];
+        const float *cosines = s->cosines + p->base;
+        for (size_t at = 0; at < p->segment->count; at++)
+            if ((p->in[at] & s->in_mask) != 0 && cosines[at] > SEARCH_NO_COSINE)
+                score_spread_add(&spread, (double)cosines[at]);
+    }
+    s->vectors = score_scale_of(&spread);
+}
+
+/* The best relevances so far, the least of them on top. */
+typedef struct best_list {
+    float *values;
+    size_t count, cap;
+} best_list;
+
+static void best_add(best_list *b, float value) {
+    size_t at = b->count;
+    if (b->count < b->cap) {
+        b->count++;
+        for (; at > 0 && b->values[(at - 1) / 2] > value; at = (at - 1) / 2)
+            b->values[at] = b->values[(at - 1) / 2];
+        b->values[at] = value;
+        return;
+    }
+    at = 0;
+    for (;;) {
+        size_t child = at * 2 + 1;
+        if (child >= b->count) break;
+        if (child + 1 < b->count && b->values[child + 1] < b->values[child]) child++;
+        if (b->values[child] >= value) break;
+        b->values[at] = b->values[child];
+        at = child;
+    }
+    b->values[at] = value;
+}
+
+/* Relevance of all documents; the least that one needs to have a place on the list. */
+static float weigh(engine_answer *s, best_list *best) {
+    double mean = log_mean(s);
+    for (size_t i = 0; i < s->part_count; i++) {
+        const search_part *p = &s->parts[i];
+        for (size_t at = 0; at < p->segment->count; at++) {
+            size_t number = p->base + at;
+            if (!is_found(s, p, at)) continue;
+            float relevance = (float)relevance_of(s, p, at, (double)s->cosines[number], mean);
+            s->relevance[number] = relevance;
+            if (best->count == best->cap && relevance <= best->values[0]) continue;
+            if (is_wanted(s, p, at)) best_add(best, relevance);
+        }
+    }
+    bool is_full = best->count == best->cap;
+    if (!is_full || s->question.is_open) return 0;
+    double least = (double)best->values[0] * (LOWER_MOST / RAISE_MOST) - 2 * engine_answer_slack(s);
+    return least > 0 ? (float)(least * 0.9999) : 0;
+}
+
+static bool comes_before(const search_entry *a, const search_entry *b) {
+    return a->score > b->score || (!(a->score < b->score) && a->number > b->number);
+}
+
+static void sift(search_entry *e, size_t root, size_t count) {
+    search_entry moved = e[root];
+    for (;;) {
+        size_t child = root * 2 + 1;
+        if (child >= count) break;
+        if (child + 1 < count && comes_before(&e[child + 1], &e[child])) child++;
+        if (!comes_before(&e[child], &moved)) break;
+        e[root] = e[child];
+        root = child;
+    }
+    e[root] = moved;
+}
+
+static uar_status add_entry(engine_answer *s, size_t *cap, search_entry entry) {
+    if (s->entry_count == *cap) {
+        size_t more = *cap != 0 ? *cap * 2 : 256;
+        search_entry *entries = (search_entry *)alloc_resize(s->engine->alloc, s->entries, more * sizeof *entries);
+        if (entries == NULL) return UAR_E_NOMEM;
+        s->entries = entries;
+        *cap = more;
+    }
+    s->entries[s->entry_count++] = entry;
+    return UAR_OK;
+}
+
+static uar_status collect(engine_answer *s, float least) {
+    size_t cap = 0;
+    for (size_t i = 0; i < s->part_count; i++) {
+        const search_part *p = &s->parts[i];
+        for (size_t at = 0; at < p->segment->count; at++) {
+            float relevance = s->relevance[p->base + at];
+            if (relevance < least || !is_wanted(s, p, at)) continue;
+            float score = (float)adjusted(s, &p->segment->documents[at], (double)relevance);
+            uar_status status = add_entry(s, &cap, (search_entry){ score, p->base + (uint32_t)at });
+            if (status != UAR_OK) return status;
+        }
+    }
+    for (size_t i = s->entry_count / 2; i-- > 0;)
+        sift(s->entries, i, s->entry_count);
+    return UAR_OK;
+}
+
+uar_status search_rank(engine_answer *s) {
+    if (s->is_hybrid) spread_vectors(s);
+    best_list best = { NULL, 0, s->question.limit };
+    best.values = (float *)alloc_bytes(s->engine->alloc, best.cap * sizeof(float));
+    if (best.values == NULL) return UAR_E_NOMEM;
+    float least = weigh(s, &best);
+    alloc_free(s->engine->alloc, best.values);
+    return collect(s, least);
+}
+
+/* Occurrences of a term in a document. */
+static float times_in(const engine_found *f, uint32_t number) {
+    size_t from = 0;
+    size_t to = f->count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (f->at[middle] < number)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < f->count && f->at[from] == number ? (float)f->times[from] : 0;
+}
+
+/* Of the question's words, the weighted share that the document itself earns. */
+static double own_share(const engine_answer *s, uint32_t number, uint32_t length) {
+    double sum = 0;
+    score_curve curve = score_curve_of(s->mean_length);
+    for (size_t t = 0; t < s->question.term_count; t++) {
+        if (s->question.terms[t].kind != ENGINE_WORD) continue;
+        float times = times_in(&s->engine->found[t], number);
+        if (times > 0) sum += s->rarities[t] * (double)score_earned(times / score_norm(curve, (float)length));
+    }
+    return s->ideal > 0 ? sum / s->ideal : 0;
+}
+
+bool engine_answer_next(engine_answer *s, engine_hit *out) {
+    if (s->entry_count == 0) return false;
+    search_entry top = s->entries[0];
+    s->entries[0] = s->entries[--s->entry_count];
+    if (s->entry_count != 0) sift(s->entries, 0, s->entry_count);
+    const search_part *p = search_part_of(s, top.number);
+    size_t at = top.number - p->base;
+    const document *d = &p->segment->documents[at];
+    double lexical = s->ideal > 0 ? (double)s->words[top.number] / s->ideal : 0;
+    double own = own_share(s, top.number, d->length);
+    double relevance = relevance_of(s, p, at, (double)s->cosines[top.number], log_mean(s));
+    *out = (engine_hit){ .key = d->key,
+                         .score = adjusted(s, d, relevance),
+                         .relevance = relevance,
+                         .lexical = lexical,
+                         .around = lexical > own ? lexical - own : 0,
+                         .time = time_of(s, d),
+                         .has_vector = s->is_hybrid && s->cosines[top.number] > SEARCH_NO_COSINE,
+                         .number = top.number };
+    return true;
+}
+
+void engine_answer_rescore(const engine_answer *s, engine_hit *hit, const float *vector) {
+    if (!s->is_hybrid) return;
+    const search_part *p = search_part_of(s, hit->number);
+    size_t at = hit->number - p->base;
+    double centred = (double)vector_dot(s->centred, vector, s->source->dims);
+    hit->cosine = (double)vector_dot(s->question.vector, vector, s->source->dims);
+    hit->relevance = relevance_of(s, p, at, centred, log_mean(s));
+    hit->score = adjusted(s, &p->segment->documents[at], hit->relevance);
+}
+
+double engine_answer_slack(const engine_answer *s) {
+    if (!s->is_hybrid) return 0;
+    double off = (double)(s->widest * s->query.slack + s->query.margin);
+    return RAISE_MOST * SCORE_VECTOR * s->vectors.factor * off;
+}
+
+bool engine_answer_is_hybrid(const engine_answer *s) {
+    return s->is_hybrid;
+}
+
+void engine_answer_free(engine_answer *s) {
+    if (s == NULL) return;
+    const uar_allocator *a = s->engine->alloc;
+    search_end(s);
+    alloc_free(a, s);
+}
+
+uar_status engine_search(engine_answer **out, engine *e, const engine_question *q, const segment_state *segments,
+                         size_t count, const index_source *source, uar_error *err) {
+    engine_answer *s = ALLOC_NEW(e->alloc, engine_answer);
+    if (s == NULL) return error_plain(err, UAR_E_NOMEM);
+    s->engine = e;
+    s->question = *q;
+    s->source = source;
+    s->since = e->clock;
+    uar_status status = search_begin(s, segments, count, err);
+    if (status == UAR_OK) status = search_gather(s, err);
+    if (status == UAR_OK) {
+        search_words(s);
+        status = search_rank(s);
+        if (status != UAR_OK) error_plain(err, status);
+    }
+    if (status == UAR_OK)
+        *out = s;
+    else
+        engine_answer_free(s);
+    return status;
+}

@@ -1,0 +1,69 @@
+/* One search in the works: used by the engine's own files only. */
+#ifndef UAR_LIB_INDEX_SEARCH_H
+#define UAR_LIB_INDEX_SEARCH_H
+
+#include "index/engine.h"
+#include "index/score.h"
+
+/* Stands for the cosine of a document without a vector. */
+#define SEARCH_NO_COSINE (-2.0f)
+
+/* A segment in this search; its documents and groups are numbered on from those of the one before. */
+typedef struct search_part {
+    index_segment *segment;
+    const uint8_t *in; /* of each document: does it count in this search? Ask with engine_answer.in_mask */
+    uint32_t base, group_base;
+} search_part;
+
+typedef struct search_entry {
+    float score;
+    uint32_t number;
+} search_entry;
+
+struct engine_answer {
+    engine *engine;
+    engine_question question;
+    const index_source *source;
+    uint64_t since; /* clock of the engine before the search */
+    search_part *parts;
+    size_t part_count;
+    uint8_t in_mask;
+    size_t documents, groups; /* of all parts */
+    double records, mean_length, mean_window, mean_talk;
+    float *words;    /* of each document: what it earned by words */
+    float *bonus;    /* of each document: small things */
+    float *cosines;  /* of each document with the centred question, by codes; SEARCH_NO_COSINE: none */
+    float *own;      /* of each document: occurrences of the term in hand */
+    float *window;   /* the same in its window */
+    float *talk;     /* of each group: what all of it earned */
+    float *talk_own; /* of each group: occurrences of the term in hand, then what they weigh */
+    uint32_t *touched, *touched_groups;
+    uint8_t *near;      /* of each document: does it or a neighbour have a word of the question? */
+    uint8_t *holds;     /* of each document, for a search as of a time */
+    float *relevance;   /* is `own`, when words are done */
+    double best, ideal; /* of `words`: the most that was earned, the most that could be */
+    double rarities[ENGINE_TERMS_MAX];
+    bool is_hybrid;
+    float *centred; /* the question without what vectors have in common, of length 1 */
+    vector_query query;
+    bool has_query;
+    float widest; /* scale of codes */
+    score_scale vectors;
+    search_entry *entries; /* a heap, the best on top */
+    size_t entry_count;
+};
+
+/* Open the segments, lay out the scratch, prepare the vector. */
+uar_status search_begin(engine_answer *s, const segment_state *segments, size_t count, uar_error *err);
+/* Find the postings of all terms and the cosines of all documents, chunk by chunk. */
+uar_status search_gather(engine_answer *s, uar_error *err);
+/* From postings to `words`. */
+void search_words(engine_answer *s);
+/* From words and cosines to the heap of entries. */
+uar_status search_rank(engine_answer *s);
+void search_end(engine_answer *s);
+
+/* The part that a document is in. */
+const search_part *search_part_of(const engine_answer *s, uint32_t number);
+
+#endif
