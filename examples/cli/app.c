@@ -1,6 +1,7 @@
 /* One invocation: see app.h. Diagnostics go to stderr only, made visible so that no text can drive the terminal. */
 #include "app.h"
 
+#include "embedder_spec.h"
 #include "json_out.h"
 #include "text.h"
 
@@ -155,8 +156,10 @@ int app_init(app *a) {
     if (args_has(in, "memory") && args_has(in, "no-memory"))
         return report_usage(a, NULL, "--memory and --no-memory contradict each other");
     a->memory = args_has(in, "memory") ? UAR_ON : args_has(in, "no-memory") ? UAR_OFF : UAR_INHERIT;
-    const char *embedder = args_get(in, "embedder");
-    if (embedder != NULL && strcmp(embedder, "auto") != 0 && strcmp(embedder, "lexical") != 0)
-        return report_usage(a, "use auto or lexical", "--embedder '%s' is not in this version", embedder);
+    a->embedder = or_default(args_get(in, "embedder"), "auto");
+    uar_error err = UAR_ERROR_INIT;
+    if (embedder_spec_check(a->embedder, &err) != UAR_OK)
+        return report_usage(a, "use auto, lexical, bert:DIR or openai:URL#NAME", "--embedder '%s': %s", a->embedder,
+                            err.message);
     return check_ids(a);
 }

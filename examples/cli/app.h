@@ -29,6 +29,7 @@ typedef struct app {
     const char *session;
     const char *task; /* NULL: none */
     const char *model;
+    const char *embedder;
     uar_toggle memory; /* what --memory and --no-memory say */
     bool shared_memory;
     bool json;

@@ -105,9 +105,18 @@ static void check_environment(checkup *c) {
     if (fine) checkup_good(c, "environment", "what is set for memory can be used");
 }
 
+static void check_embedder(checkup *c) {
+    char line[256];
+    uar_status status = stores_embedder_fault(line, sizeof line, c->app);
+    if (status == UAR_OK)
+        checkup_good(c, "embedder", "%s", line);
+    else
+        checkup_bad(c, "embedder", "memory is lexical without it; see 'uar --help' for embedders", "%s: %s: %s",
+                    c->app->embedder, uar_status_name(status), line);
+}
+
 void checkup_choices(checkup *c) {
-    /* Any other embedder was refused with the command line. */
-    checkup_good(c, "embedder", "lexical, built in");
+    check_embedder(c);
     check_model(c);
     check_environment(c);
 }

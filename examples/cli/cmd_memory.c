@@ -212,8 +212,12 @@ int cmd_memory_stats(app *a) {
     uar_identity who = identity_of(a);
     uar_memory_stats stats;
     uar_error err = UAR_ERROR_INIT;
-    if (uar_memory_stats_sync(&stats, memory, &who, &filter, &err) == UAR_OK) {
-        print_stats(a, &stats, uar_memory_embedder(memory));
+    uar_memory_embedding embedding;
+    uar_memory_embedding_init(&embedding);
+    uar_status status = uar_memory_stats_sync(&stats, memory, &who, &filter, &err);
+    if (status == UAR_OK) status = uar_memory_embedding_sync(&embedding, memory, &err);
+    if (status == UAR_OK) {
+        print_stats(a, &stats, &embedding);
     } else {
         code = report_error(a, &err, "");
     }
@@ -221,25 +225,50 @@ int cmd_memory_stats(app *a) {
     return code;
 }
 
+static uar_status show_step(void *ctx, uint64_t done, uint64_t total) {
+    progress_step(ctx, done, total);
+    return UAR_OK;
+}
+
+/* The word index, then the vectors that are missing. */
+static uar_status reindex(const app *a, uar_memory *memory, uar_error *err) {
+    progress *p = progress_start(a, "reindexing");
+    uar_status status = uar_memory_reindex_sync(memory, err);
+    progress_stop(p);
+    if (status != UAR_OK) return status;
+    p = progress_start(a, "embedding");
+    status = uar_memory_reembed_sync(memory, show_step, p, err);
+    progress_stop(p);
+    return status;
+}
+
+static void print_reindexed(const app *a, uar_memory *memory, const uar_memory_embedding *embedding) {
+    if (!a->json) {
+        output_text("the index is built anew\n");
+        return;
+    }
+    cJSON *line = cJSON_CreateObject();
+    node_set(line, "reindexed", cJSON_CreateBool(true));
+    node_set(line, "state", node_z(uar_memory_status_name(uar_memory_state(memory, NULL))));
+    node_set(line, "embedder", node_z(embedding->model));
+    node_set(line, "embedded", node_whole(embedding->embedded));
+    node_set(line, "unembedded", node_whole(embedding->unembedded));
+    output_json(line);
+}
+
 int cmd_memory_reindex(app *a) {
     uar_memory *memory = NULL;
     int code = stores_memory_open(&memory, a);
     if (code != CODE_OK) return code;
     uar_error err = UAR_ERROR_INIT;
-    progress *p = progress_start(a, "reindexing");
-    uar_status status = uar_memory_reindex_sync(memory, &err);
-    progress_stop(p);
-    const char *state = uar_memory_status_name(uar_memory_state(memory, NULL));
-    if (status != UAR_OK) {
+    uar_memory_embedding embedding;
+    uar_memory_embedding_init(&embedding);
+    uar_status status = reindex(a, memory, &err);
+    if (status == UAR_OK) status = uar_memory_embedding_sync(&embedding, memory, &err);
+    if (status == UAR_OK)
+        print_reindexed(a, memory, &embedding);
+    else
         code = report_error(a, &err, "");
-    } else if (a->json) {
-        cJSON *line = cJSON_CreateObject();
-        node_set(line, "reindexed", cJSON_CreateBool(true));
-        node_set(line, "state", node_z(state));
-        output_json(line);
-    } else {
-        output_text("the index is built anew\n");
-    }
     uar_memory_free(memory);
     return code;
 }

@@ -16,7 +16,7 @@ const option global_options[] = {
     { "task", "ID", "task (default: none)" },
     { "model", "SPEC", "offline, script:FILE, replay:FORMAT:PATH[?chunk=N] or openai:URL#NAME (default: offline)" },
     { "script-from", "N", "with script: begin at line N" },
-    { "embedder", "SPEC", "auto or lexical (default: auto, which is lexical here)" },
+    { "embedder", "SPEC", "auto (a fetched model if there is one), lexical, bert:DIR or openai:URL#NAME" },
     { "memory", NULL, "use the memory service, whatever the settings say" },
     { "no-memory", NULL, "don't use it" },
     { "allow-shared-memory", NULL, "may write memory of global and agent scope" },

@@ -119,7 +119,7 @@ int desk_open(desk **out, const app *a, desk_form form) {
         d->signals = signals_start(signal_heard, d);
         if (d->signals == NULL) code = report(a, UAR_E_INTERNAL, NULL, "no thread or pipe for signals");
     }
-    if (code == CODE_OK && d->choice.enabled) d->memory = stores_memory(a);
+    if (code == CODE_OK && d->choice.enabled) code = stores_memory(&d->memory, a);
     if (code == CODE_OK) code = open_runtime(d);
     if (code != CODE_OK) {
         desk_close(d);

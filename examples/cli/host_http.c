@@ -7,12 +7,11 @@
  */
 #include "host_http.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "host_file.h"
+#include "http_request.h"
 
 enum { ERROR_BODY_MAX = 64 * 1024, CONNECT_TIMEOUT_MS = 15000, IDLE_TIMEOUT_S = 300 };
 
@@ -268,54 +267,18 @@ static void http_destroy(void *ctx) {
 
 /* ---- opening ---- */
 
-static bool header_add(http_model *model, const char *line) {
-    struct curl_slist *more = curl_slist_append(model->headers, line);
-    if (more != NULL) model->headers = more;
-    return more != NULL;
-}
-
-static char *join(const char *a, const char *b, const char *c) {
-    size_t room = strlen(a) + strlen(b) + strlen(c) + 1;
-    char *text = malloc(room);
-    if (text != NULL) (void)snprintf(text, room, "%s%s%s", a, b, c);
-    return text;
-}
-
-static bool headers_make(http_model *model, const char *key) {
-    if (!header_add(model, "Content-Type: application/json")) return false;
-    if (!header_add(model, "Accept: text/event-stream, application/json")) return false;
-    if (!header_add(model, "Expect:")) return false; /* no second round trip for long bodies */
-    if (key == NULL || key[0] == '\0') return true;
-    char *line = join("Authorization: Bearer ", key, "");
-    bool done = line != NULL && header_add(model, line);
-    free(line);
-    return done;
-}
-
 static uar_status options_check(const host_http_options *o, uar_error *err) {
-    if (strncmp(o->url, "http://", 7) != 0 && strncmp(o->url, "https://", 8) != 0)
-        return host_error(err, UAR_E_INVALID, "a model URL begins with http:// or https://", o->url);
-    if (o->model == NULL || o->model[0] == '\0')
-        return host_error(err, UAR_E_INVALID, "the model URL needs #NAME behind it", o->url);
-    for (const char *c = o->key; c != NULL && *c != '\0'; c++) {
-        if ((unsigned char)*c <= ' ' || *c == 0x7f)
-            return host_error(err, UAR_E_INVALID, "the key holds blanks or controls", NULL);
-    }
+    uar_status status = http_check(o->url, o->model, o->key, err);
+    if (status != UAR_OK) return status;
     return uar_codec_path(o->format) != NULL ? UAR_OK : host_error(err, UAR_E_UNSUPPORTED, "an unknown format", NULL);
 }
 
 static uar_status model_fill(http_model *model, const host_http_options *o, uar_error *err) {
-    size_t len = strlen(o->url);
-    while (len > 0 && o->url[len - 1] == '/')
-        len--;
-    char *base = malloc(len + 1);
-    if (base != NULL) {
-        memcpy(base, o->url, len);
-        base[len] = '\0';
-        model->url = join(base, uar_codec_path(o->format), "");
-    }
-    free(base);
-    model->name = join(o->model, "", "");
+    size_t room = strlen(o->model) + 1;
+    model->url = http_url(o->url, uar_codec_path(o->format));
+    model->headers = http_headers(o->key, "text/event-stream, application/json");
+    model->name = malloc(room);
+    if (model->name != NULL) memcpy(model->name, o->model, room);
     model->multi = curl_multi_init();
     model->format = o->format;
     model->connect_timeout_ms = o->connect_timeout_ms != 0 ? (long)o->connect_timeout_ms : CONNECT_TIMEOUT_MS;
@@ -324,21 +287,15 @@ static uar_status model_fill(http_model *model, const host_http_options *o, uar_
     model->codec.model = model->name;
     /* OpenAI's own service refuses the old name of the limit, most others know only that one. */
     model->codec.max_completion_tokens = strncmp(o->url, "https://api.openai.com/", 23) == 0;
-    if (model->url == NULL || model->name == NULL || model->multi == NULL || !headers_make(model, o->key))
+    if (model->url == NULL || model->name == NULL || model->multi == NULL || model->headers == NULL)
         return host_error(err, UAR_E_NOMEM, uar_status_text(UAR_E_NOMEM), NULL);
     return UAR_OK;
-}
-
-static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
-
-static void curl_begin(void) {
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
 uar_status host_http_model(uar_model *out, const host_http_options *options, uar_error *err) {
     uar_status status = options_check(options, err);
     if (status != UAR_OK) return status;
-    (void)pthread_once(&curl_once, curl_begin);
+    http_begin();
     http_model *model = calloc(1, sizeof *model);
     if (model == NULL) return host_error(err, UAR_E_NOMEM, uar_status_text(UAR_E_NOMEM), NULL);
     (void)pthread_mutex_init(&model->lock, NULL);

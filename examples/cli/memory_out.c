@@ -83,16 +83,29 @@ void print_change(const app *a, const uar_memory_change *change) {
     print_line(a, &line, status);
 }
 
-void print_stats(const app *a, const uar_memory_stats *stats, const char *embedder) {
+/* Behind the last member of an object. */
+static void add_embedding(text_buffer *line, const uar_memory_embedding *embedding) {
+    char text[96];
+    snprintf(text, sizeof text, ",\"embedded\":%" PRIu64 ",\"unembedded\":%" PRIu64 "}", embedding->embedded,
+             embedding->unembedded);
+    if (line->len > 0) line->data[--line->len] = '\0';
+    text_add_z(line, text);
+}
+
+void print_stats(const app *a, const uar_memory_stats *stats, const uar_memory_embedding *embedding) {
     text_buffer line = { 0 };
     uar_status status = UAR_OK;
     if (a->json) {
-        status = uar_memory_stats_json(stats, embedder, NULL, text_write_piece, &line);
+        status = uar_memory_stats_json(stats, embedding->model, NULL, text_write_piece, &line);
+        if (status == UAR_OK) add_embedding(&line, embedding);
     } else {
         char text[160];
-        snprintf(text, sizeof text, "%" PRIu64 " records (%s, %s)", stats->total, uar_memory_status_name(stats->state),
-                 embedder);
+        snprintf(text, sizeof text, "%" PRIu64 " records (%s, ", stats->total, uar_memory_status_name(stats->state));
         text_add_z(&line, text);
+        text_add_visible(&line, uar_str_of(embedding->model), false);
+        snprintf(text, sizeof text, ", %" PRIu64 " without a vector", embedding->unembedded);
+        if (embedding->unembedded > 0) text_add_z(&line, text);
+        text_add_z(&line, ")");
         for (int scope = UAR_MEMORY_SCOPE_GLOBAL; scope <= UAR_MEMORY_SCOPE_TASK; scope++) {
             snprintf(text, sizeof text, "\n  %-8s %" PRIu64, uar_memory_scope_name((uar_memory_scope)scope),
                      stats->by_scope[scope]);

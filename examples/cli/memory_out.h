@@ -11,6 +11,6 @@
 void print_record(const app *a, const uar_memory_record *record);
 void print_hits(const app *a, const uar_memory_hits *hits);
 void print_change(const app *a, const uar_memory_change *change);
-void print_stats(const app *a, const uar_memory_stats *stats, const char *embedder);
+void print_stats(const app *a, const uar_memory_stats *stats, const uar_memory_embedding *embedding);
 
 #endif

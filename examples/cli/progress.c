@@ -3,6 +3,7 @@
 
 #include "text.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct progress {
     pthread_cond_t ended;
     bool over;
     const char *what;
+    uint64_t done, total; /* total 0: nobody said */
 };
 
 static void *show(void *arg) {
@@ -27,7 +29,12 @@ static void *show(void *arg) {
         next.tv_sec += 1;
         while (!p->over && pthread_cond_timedwait(&p->ended, &p->lock, &next) == 0)
             continue;
-        if (!p->over) fprintf(stderr, "\r%s: %u s", p->what, ++seconds);
+        if (p->over) continue;
+        seconds++;
+        if (p->total == 0)
+            fprintf(stderr, "\r%s: %u s", p->what, seconds);
+        else
+            fprintf(stderr, "\r%s: %" PRIu64 " of %" PRIu64, p->what, p->done, p->total);
     }
     pthread_mutex_unlock(&p->lock);
     if (seconds > 0) fprintf(stderr, "\r\033[K");
@@ -43,6 +50,14 @@ progress *progress_start(const app *a, const char *what) {
     if (pthread_create(&p->thread, NULL, show, p) == 0) return p;
     free(p);
     return NULL;
+}
+
+void progress_step(progress *p, uint64_t done, uint64_t total) {
+    if (p == NULL) return;
+    pthread_mutex_lock(&p->lock);
+    p->done = done;
+    p->total = total;
+    pthread_mutex_unlock(&p->lock);
 }
 
 void progress_stop(progress *p) {

@@ -1,6 +1,7 @@
 /* Where the stores lie: see stores.h. */
 #include "stores.h"
 
+#include "embedder_spec.h"
 #include "model_spec.h"
 #include "text.h"
 
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { CLOSE_DEADLINE_MS = 10000 };
 
@@ -164,20 +166,76 @@ void stores_close(uar_runtime *rt) {
     uar_runtime_close(rt, UAR_CLOSE_PARK, CLOSE_DEADLINE_MS);
 }
 
-uar_memory *stores_memory(const app *a) {
+/* Which one `auto` took, for somebody who looks on. */
+static void name_embedder(const app *a, const uar_embedder *embedder) {
+    bool is_told = strcmp(a->embedder, "auto") == 0 && embedder->destroy != NULL && !a->json;
+    if (is_told && isatty(STDERR_FILENO)) notice(a, true, UAR_OK, "embedder: %s (fetched)", embedder->id);
+}
+
+int stores_embedder(uar_embedder *out, const app *a) {
+    uar_error err = UAR_ERROR_INIT;
+    uar_status status = embedder_spec_open(out, a->embedder, &err);
+    if (status == UAR_OK && err.code != UAR_OK)
+        notice(a, false, err.code, "the fetched embedding model can't be opened: %s; memory is lexical", err.message);
+    if (status == UAR_OK) {
+        name_embedder(a, out);
+        return CODE_OK;
+    }
+    if (embedder_spec_may_come(a->embedder, status)) {
+        notice(a, false, status, "--embedder '%s': %s; memory is lexical for now", a->embedder, err.message);
+        *out = *uar_embedder_lexical();
+        return CODE_OK;
+    }
+    int code = report(a, status, NULL, "--embedder '%s': %s", a->embedder, err.message);
+    return status == UAR_E_NOMEM ? code : CODE_USAGE;
+}
+
+uar_status stores_embedder_fault(char *line, size_t size, const app *a) {
+    uar_error err = UAR_ERROR_INIT;
+    uar_embedder embedder;
+    uar_status status = embedder_spec_open(&embedder, a->embedder, &err);
+    if (err.code != UAR_OK) {
+        snprintf(line, size, "%s", err.message);
+    } else if (embedder.destroy == NULL) {
+        snprintf(line, size, "%s, built in", embedder.id);
+    } else {
+        snprintf(line, size, "%s, %zu numbers a vector", embedder.id, embedder.dims);
+    }
+    if (status == UAR_OK && embedder.destroy != NULL) embedder.destroy(embedder.ctx);
+    return err.code;
+}
+
+/* `path` may be empty: then the memory says itself that it can't be opened. */
+static int open_memory(uar_memory **out, const app *a, const char *path) {
+    uar_embedder embedder;
+    int code = stores_embedder(&embedder, a);
+    if (code != CODE_OK) return code;
+    uar_memory_options options;
+    uar_memory_options_init(&options);
+    options.embedder = &embedder;
+    *out = uar_memory_open(path, &options);
+    return CODE_OK;
+}
+
+int stores_memory(uar_memory **out, const app *a) {
     int fault = 0;
     char *path = make_path(&fault, a, "memory", "memory.db");
     /* Where a folder couldn't be made the opening fails and says so itself. */
-    uar_memory *memory = uar_memory_open(path != NULL ? path : "", NULL);
+    int code = open_memory(out, a, path != NULL ? path : "");
     free(path);
-    return memory;
+    return code;
 }
 
 int stores_memory_open(uar_memory **out, const app *a) {
     char *path = NULL;
     int code = stores_path(&path, a, "memory", "memory.db");
     if (code != CODE_OK) return code;
-    uar_memory *memory = uar_memory_open(path, NULL);
+    uar_memory *memory = NULL;
+    code = open_memory(&memory, a, path);
+    if (code != CODE_OK) {
+        free(path);
+        return code;
+    }
     uar_error err = UAR_ERROR_INIT;
     uar_memory_status state = uar_memory_state(memory, &err);
     if (state == UAR_MEMORY_UNAVAILABLE) {

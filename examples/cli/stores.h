@@ -41,8 +41,14 @@ typedef struct stores_extras {
 int stores_open(uar_runtime **out, const app *a, const stores_extras *extras);
 void stores_close(uar_runtime *rt);
 
-/* The memory, perhaps unavailable: never NULL. */
-uar_memory *stores_memory(const app *a);
+/* The embedder of --embedder, for a memory that takes it over. CODE_OK, or a code after a report. What can't be had now, but
+ * may come, gives `lexical` and a notice: memory works without, and records get their vectors later. */
+int stores_embedder(uar_embedder *out, const app *a);
+/* The same without a report and without another in its place: UAR_OK, or why not, with a line about it. */
+uar_status stores_embedder_fault(char *line, size_t size, const app *a);
+
+/* The memory, perhaps unavailable. CODE_OK, or a code after a report: --embedder names nothing that can be opened. */
+int stores_memory(uar_memory **out, const app *a);
 /* The memory for `uar memory …`: CODE_OK, or CODE_STORE after a report. */
 int stores_memory_open(uar_memory **out, const app *a);
 

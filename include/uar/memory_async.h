@@ -31,6 +31,10 @@ extern "C" {
 /** A write has ended. `change` is NULL on failure. */
 typedef void (*uar_memory_change_fn)(void *ctx, uar_status status, const uar_memory_change *change,
                                      const uar_error *err);
+/** A batch has been written: the change of each draft, in order, as uar_memory_add_batch_sync gives them. NULL and 0 on
+ *  failure. */
+typedef void (*uar_memory_changes_fn)(void *ctx, uar_status status, const uar_memory_change *changes, size_t count,
+                                      const uar_error *err);
 /** Records, which now belong to the callee; NULL on failure. */
 typedef void (*uar_memory_records_fn)(void *ctx, uar_status status, uar_memory_records *records, const uar_error *err);
 /** Hits, which now belong to the callee; NULL on failure. */
@@ -42,19 +46,27 @@ typedef void (*uar_memory_answers_fn)(void *ctx, uar_status status, uar_memory_h
 /** A bulk delete has ended. `erasure` is NULL on failure. */
 typedef void (*uar_memory_erasure_fn)(void *ctx, uar_status status, const uar_memory_erasure *erasure,
                                       const uar_error *err);
+/** A compression has ended. `compression` is NULL on failure. */
+typedef void (*uar_memory_compression_fn)(void *ctx, uar_status status, const uar_memory_compression *compression,
+                                          const uar_error *err);
 /** Counts; NULL on failure. */
 typedef void (*uar_memory_stats_fn)(void *ctx, uar_status status, const uar_memory_stats *stats, const uar_error *err);
 /** An import has ended. `imported` is NULL on failure. */
 typedef void (*uar_memory_imported_fn)(void *ctx, uar_status status, const uar_memory_imported *imported,
                                        const uar_error *err);
-/** A clean-up has ended; `pending` is what is still left, 0 on failure. */
-typedef void (*uar_memory_pending_fn)(void *ctx, uar_status status, uint64_t pending, const uar_error *err);
+/** A call that gives a number has ended: what is still pending of a clean-up, what a sweep erased; 0 on failure. */
+typedef void (*uar_memory_number_fn)(void *ctx, uar_status status, uint64_t number, const uar_error *err);
 /** A call without a result has ended. */
 typedef void (*uar_memory_done_fn)(void *ctx, uar_status status, const uar_error *err);
 
 /** uar_memory_add_sync, later. */
 UAR_API uar_status uar_memory_add(uar_memory *memory, const uar_identity *who, const uar_memory_draft *draft,
                                   uar_memory_change_fn done, void *ctx, uar_error *err);
+/** uar_memory_add_batch_sync, later; `failed` (may be NULL) is called on the executor with the same `ctx`, and never after
+ *  `done`. */
+UAR_API uar_status uar_memory_add_batch(uar_memory *memory, const uar_identity *who, const uar_memory_draft *drafts,
+                                        size_t count, uint32_t flags, uar_memory_draft_fn failed,
+                                        uar_memory_changes_fn done, void *ctx, uar_error *err);
 /** uar_memory_get_sync, later. */
 UAR_API uar_status uar_memory_get(uar_memory *memory, const uar_identity *who, uar_uuid id, uar_memory_records_fn done,
                                   void *ctx, uar_error *err);
@@ -68,6 +80,13 @@ UAR_API uar_status uar_memory_delete(uar_memory *memory, const uar_identity *who
 /** uar_memory_delete_where_sync, later. */
 UAR_API uar_status uar_memory_delete_where(uar_memory *memory, const uar_identity *who, const uar_memory_filter *filter,
                                            uar_memory_erasure_fn done, void *ctx, uar_error *err);
+/** uar_memory_purge_sync, later. */
+UAR_API uar_status uar_memory_purge(uar_memory *memory, const uar_identity *who, uar_uuid id,
+                                    uar_memory_erasure_fn done, void *ctx, uar_error *err);
+/** uar_memory_compress_sync, later; `options->summarize` is called on the executor. */
+UAR_API uar_status uar_memory_compress(uar_memory *memory, const uar_identity *who, const uar_memory_filter *filter,
+                                       const uar_memory_compress_options *options, uar_memory_compression_fn done,
+                                       void *ctx, uar_error *err);
 /** uar_memory_list_sync, later. */
 UAR_API uar_status uar_memory_list(uar_memory *memory, const uar_identity *who, const uar_memory_filter *filter,
                                    uar_str cursor, size_t limit, uar_memory_records_fn done, void *ctx, uar_error *err);
@@ -93,8 +112,14 @@ UAR_API uar_status uar_memory_import(uar_memory *memory, const uar_identity *who
                                      uar_memory_line_fn failed, uar_memory_imported_fn done, void *ctx, uar_error *err);
 /** uar_memory_reindex_sync, later. */
 UAR_API uar_status uar_memory_reindex(uar_memory *memory, uar_memory_done_fn done, void *ctx, uar_error *err);
+/** uar_memory_reembed_sync, later, in steps between which other calls run; `progress` (may be NULL) is called on the executor
+ *  with the same `ctx`, and never after `done`. A memory that was opened with an executor begins it by itself. */
+UAR_API uar_status uar_memory_reembed(uar_memory *memory, uar_memory_progress_fn progress, uar_memory_done_fn done,
+                                      void *ctx, uar_error *err);
 /** uar_memory_clean_sync, later. */
-UAR_API uar_status uar_memory_clean(uar_memory *memory, uar_memory_pending_fn done, void *ctx, uar_error *err);
+UAR_API uar_status uar_memory_clean(uar_memory *memory, uar_memory_number_fn done, void *ctx, uar_error *err);
+/** uar_memory_sweep_sync, later. */
+UAR_API uar_status uar_memory_sweep(uar_memory *memory, uar_memory_number_fn done, void *ctx, uar_error *err);
 /** uar_memory_check_sync, later. */
 UAR_API uar_status uar_memory_check(uar_memory *memory, uar_memory_done_fn done, void *ctx, uar_error *err);
 

@@ -4,10 +4,13 @@
  * and whichever was created last holds now.
  */
 #include "base/str.h"
+#include "memory/expire.h"
+#include "memory/near.h"
 #include "memory/shelf.h"
 #include "memory/write.h"
 
-uar_status version_replace(uar_memory *memory, const version *old, version *next, int64_t until, uar_error *err) {
+uar_status version_replace(uar_memory *memory, const version *old, version *next, const float *vector, int64_t until,
+                           uar_error *err) {
     database *db = &memory->database;
     version kept = *old;
     kept.r.current = false;
@@ -23,8 +26,11 @@ uar_status version_replace(uar_memory *memory, const version *old, version *next
     if (status == UAR_OK) status = version_update(db, next, &memory->alloc, err);
     if (status == UAR_OK) status = version_insert(db, &kept, &memory->alloc, err);
     if (status == UAR_OK) status = shelf_put_kept(memory, &kept, next->num, err);
-    return status == UAR_OK ? shelf_put(memory, next, NULL, err) : status;
+    return status == UAR_OK ? shelf_put(memory, next, vector, err) : status;
 }
+
+/* How many neighbours are shown to the guard. */
+#define NEAR_CANDIDATES 8
 
 static bool is_past(const version *v, int64_t now) {
     return v->r.valid_until_ms <= now;
@@ -33,6 +39,7 @@ static bool is_past(const version *v, int64_t now) {
 /* The same text is the same record unless both name a slot, and not the same one. A draft that has ended repeats only the
  * record that ended with it. */
 static bool repeats(const entry *d, const version *v) {
+    if (expire_is_due(&v->r, d->now)) return false;
     if (v->has_slot && d->v.has_slot && v->slot != d->v.slot) return false;
     if (is_past(&d->v, d->now)) return v->r.valid_until_ms == d->v.r.valid_until_ms;
     return !is_past(v, d->now);
@@ -65,35 +72,68 @@ static bool same_labels(const uar_memory_record *a, const uar_memory_record *b) 
     return a->category_count == b->category_count; /* one is the other and more */
 }
 
+/* How a draft meets the record that says the same. */
+typedef struct meeting {
+    version old;
+    bool is_near;    /* not the same text */
+    bool takes_text; /* the draft's text is fuller, and its writer is trusted as much: it replaces the record's */
+} meeting;
+
+/*
+ * A record that says nearly the same: the nearest one above the embedder's threshold that the guard lets pass. A text is not
+ * replaced by that of a less trusted writer.
+ */
+static uar_status find_near(meeting *out, const entry *d, uar_memory *m, arena *ar, uar_error *err) {
+    double threshold = m->embedder.repeat_threshold;
+    if (!(threshold > 0) || d->vector == NULL) return UAR_E_NOT_FOUND;
+    shelf_near near[NEAR_CANDIDATES];
+    size_t count = 0;
+    uar_status status = shelf_nearest(near, &count, NEAR_CANDIDATES, m, d->v.seg, d->v.r.type, d->vector, err);
+    for (size_t i = 0; status == UAR_OK && i < count && (double)near[i].cosine >= threshold; i++) {
+        near_verdict verdict = NEAR_DIFFERENT;
+        status = version_load(&out->old, &m->database, near[i].num, ar, err);
+        if (status != UAR_OK || !repeats(d, &out->old)) continue;
+        status = near_compare(&verdict, &m->alloc, out->old.r.content, d->v.r.content);
+        if (status != UAR_OK) return error_plain(err, status);
+        if (verdict == NEAR_DIFFERENT) continue;
+        out->is_near = true;
+        out->takes_text = verdict == NEAR_SECOND_FULLER && d->v.r.trust <= out->old.r.trust;
+        return UAR_OK;
+    }
+    return status == UAR_OK ? UAR_E_NOT_FOUND : status;
+}
+
 /* True in `changed` if the draft says anything that the record doesn't. */
-static uar_status merge(version *next, bool *changed, const version *old, entry *d, term_key key, uar_error *err) {
+static uar_status merge(version *next, bool *changed, const meeting *met, entry *d, term_key key, uar_error *err) {
+    const version *old = &met->old;
     const uar_memory_record *more = &d->v.r;
     uar_memory_record *r = &next->r;
     uar_status status = content_merge_labels(r, &d->ar, more);
     if (status == UAR_OK) status = content_merge_metadata(&r->metadata, &d->ar, r->metadata, more->metadata, err);
     if (status != UAR_OK) return error_plain(status == UAR_E_NOMEM ? err : NULL, status);
     if (more->importance > r->importance) r->importance = more->importance;
-    if (more->trust < r->trust) r->trust = more->trust;
+    if (more->trust < r->trust && !met->is_near) r->trust = more->trust;
+    if (met->takes_text) r->content = more->content;
     if (more->valid_until_ms > r->valid_until_ms) r->valid_until_ms = more->valid_until_ms;
-    if (!next->has_slot && d->v.has_slot) {
+    bool takes_slot = !next->has_slot && d->v.has_slot;
+    if (takes_slot) {
         next->has_slot = true;
         next->slot = d->v.slot;
         r->subject = more->subject;
         r->attribute = more->attribute;
-        status = content_index(next, &d->ar, key, err);
-        if (status != UAR_OK) return status;
     }
+    if (takes_slot || met->takes_text) status = content_index(next, &d->ar, key, err);
+    if (status != UAR_OK) return status;
     *changed = !same_labels(r, &old->r) || !uar_str_equal(r->metadata, old->r.metadata) ||
                r->importance > old->r.importance || r->trust != old->r.trust ||
-               r->valid_until_ms != old->r.valid_until_ms || next->has_slot != old->has_slot;
+               r->valid_until_ms != old->r.valid_until_ms || next->has_slot != old->has_slot || met->takes_text;
     return UAR_OK;
 }
 
-/* What holds after `at` gives way to the record `by`. */
-static uar_status end_at(version *v, int64_t at, uar_uuid by, entry *d, uar_memory *memory, uar_error *err) {
+uar_status version_end(uar_memory *memory, version *v, int64_t at, uar_uuid by, int64_t now, uar_error *err) {
     v->r.valid_until_ms = at > v->r.valid_from_ms ? at : v->r.valid_from_ms;
     v->r.superseded_by = by;
-    v->r.updated_ms = d->now;
+    v->r.updated_ms = now;
     uar_status status = version_update(&memory->database, v, &memory->alloc, err);
     return status == UAR_OK ? shelf_put(memory, v, NULL, err) : status;
 }
@@ -140,7 +180,7 @@ static uar_status enter_slot(uar_memory_change *change, entry *d, version *self,
     int64_t at = from < d->now ? from : d->now;
     for (size_t i = 0; status == UAR_OK && i < count; i++) {
         version *v = &list[i];
-        if (v->digest == self->digest || uar_uuid_equal(v->r.id, self->r.id)) continue;
+        if (v->digest == self->digest || uar_uuid_equal(v->r.id, self->r.id) || expire_is_due(&v->r, d->now)) continue;
         if (v->r.valid_from_ms > from && v->r.valid_from_ms <= d->now) {
             self->r.valid_until_ms = v->r.valid_from_ms;
             self->r.superseded_by = v->r.id;
@@ -148,19 +188,24 @@ static uar_status enter_slot(uar_memory_change *change, entry *d, version *self,
         }
         if (v->r.valid_until_ms <= at) continue;
         bool was_live = !is_past(v, d->now);
-        status = end_at(v, at, self->r.id, d, memory, err);
+        status = version_end(memory, v, at, self->r.id, d->now, err);
         if (was_live) change->supersedes = v->r.id;
     }
     return status;
 }
 
-static uar_status reinforce(uar_memory_change *out, const version *old, entry *d, uar_memory *memory, uar_error *err) {
+static uar_status reinforce(uar_memory_change *out, const meeting *met, entry *d, uar_memory *memory, uar_error *err) {
+    const version *old = &met->old;
     version next = *old;
     bool changed = false;
-    uar_status status = merge(&next, &changed, old, d, memory->database.key, err);
+    uar_status status = merge(&next, &changed, met, d, memory->database.key, err);
     if (status == UAR_OK && d->v.has_slot && !old->has_slot) status = enter_slot(out, d, &next, memory, err);
     next.r.updated_ms = d->now;
-    if (status == UAR_OK && changed) status = version_replace(memory, old, &next, old->r.valid_from_ms, err);
+    if (status == UAR_OK && changed)
+        status = version_replace(memory, old, &next, met->takes_text ? d->vector : NULL, old->r.valid_from_ms, err);
+    uint32_t expires = expire_later(old->r.expires_s, d->v.r.expires_s);
+    if (status == UAR_OK && expires != old->r.expires_s)
+        status = expire_put(&memory->database, old->r.id, expires, err);
     if (status != UAR_OK) return status;
     out->id = old->r.id;
     out->outcome = UAR_MEMORY_OUTCOME_REINFORCED;
@@ -219,24 +264,38 @@ uar_status entry_add(uar_memory_change *out, entry *d, uar_memory *memory, uar_e
     if (status != UAR_E_NOT_FOUND) return status;
     status = entry_segment(d, db, err);
     if (status != UAR_OK) return status;
-    version old;
-    status = find_repeat(&old, d, db, err);
+    meeting met = { .is_near = false };
+    status = find_repeat(&met.old, d, db, err);
+    if (status == UAR_E_NOT_FOUND) status = find_near(&met, d, memory, &d->ar, err);
     if (status == UAR_OK)
-        status = reinforce(out, &old, d, memory, err);
+        status = reinforce(out, &met, d, memory, err);
     else if (status == UAR_E_NOT_FOUND)
         status = insert(out, d, memory, err);
     return status == UAR_OK ? note_written(out, d, db, err) : status;
 }
 
+uar_status entry_add_verbatim(uar_memory_change *out, entry *d, uar_memory *memory, uar_error *err) {
+    database *db = &memory->database;
+    memset(out, 0, sizeof *out);
+    uar_status status = find_written(out, d, db, err);
+    if (status != UAR_E_NOT_FOUND) return status;
+    status = entry_segment(d, db, err);
+    if (status == UAR_OK) status = entry_insert(d, memory, err);
+    if (status != UAR_OK) return status;
+    *out = (uar_memory_change){ .id = d->v.r.id, .outcome = UAR_MEMORY_OUTCOME_ADDED, .revision = 1 };
+    return note_written(out, d, db, err);
+}
+
 uar_status uar_memory_add_sync(uar_memory_change *out, uar_memory *memory, const uar_identity *who,
                                const uar_memory_draft *given, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
+    memory_pin(memory); /* the host may free it inside the embedder */
     entry d;
+    float *vector = NULL;
     status = entry_make(&d, memory, &c, given, err);
+    if (status == UAR_OK) d.vector = vector = entry_vectors(memory, &d.v.r.content, 1);
     if (status == UAR_OK) status = memory_enter_write(memory, err);
     if (status == UAR_OK) {
         uar_memory_change change;
@@ -245,5 +304,8 @@ uar_status uar_memory_add_sync(uar_memory_change *out, uar_memory *memory, const
         if (status == UAR_OK) *out = change;
     }
     entry_dispose(&d);
+    alloc_free(&memory->alloc, vector);
+    if (status == UAR_OK) expire_behind_write(memory);
+    memory_unpin(memory);
     return status;
 }

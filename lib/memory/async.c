@@ -1,7 +1,8 @@
 /*
  * Owns: the queue of calls that run later, and who works on it.
  * Invariants: each request that was queued is told exactly once; `posted` of a worker is true from before it is posted until
- * it has found nothing to do; a posted worker holds a reference of the lane; `busy` counts those that still use the memory.
+ * it has found nothing to do; a posted worker holds a reference of the lane; `busy` counts who still uses the memory, as a
+ * worker or in the call that wakes one.
  */
 #include "memory/async.h"
 
@@ -27,7 +28,7 @@ struct async_lane {
     condition quiet;
     uar_memory *memory; /* NULL: closed */
     deferred *head, *tail;
-    size_t busy; /* workers that still use the memory */
+    size_t busy; /* who is about to let go of the memory */
     worker workers[ASYNC_AT_ONCE];
 };
 
@@ -73,6 +74,10 @@ void async_release(async_lane *lane) {
     alloc_free(&alloc, lane);
 }
 
+bool async_has_executor(const uar_memory *m) {
+    return m->lane->executor.post != NULL && !m->lane->is_own;
+}
+
 /* Under the lock. */
 static uar_status need_executor(async_lane *lane, uar_error *err) {
     if (lane->executor.post != NULL) return UAR_OK;
@@ -81,6 +86,23 @@ static uar_status need_executor(async_lane *lane, uar_error *err) {
     if (status != UAR_OK) return error_plain(err, status);
     lane->is_own = true;
     return UAR_OK;
+}
+
+/* Under the lock. Who calls the host's executor may be overtaken by all that follows, the end of the memory among it. */
+static void hold(async_lane *lane, uar_memory *m) {
+    lane->busy++;
+    memory_pin(m);
+    atomic_fetch_add(&lane->refs, 1);
+}
+
+/* Who frees the memory waits for this: nothing may be done with it afterwards. */
+static void let_go(async_lane *lane, uar_memory *m) {
+    memory_unpin(m);
+    mutex_lock(&lane->lock);
+    lane->busy--;
+    condition_broadcast(&lane->quiet);
+    mutex_unlock(&lane->lock);
+    async_release(lane);
 }
 
 /* Under the lock: a worker for the queue, if one is idle; it is marked, and posted by the caller without the lock. */
@@ -162,9 +184,8 @@ static deferred *take(async_lane *lane, worker *w, uar_memory **memory) {
     if (r != NULL) {
         lane->head = r->next;
         if (lane->head == NULL) lane->tail = NULL;
-        lane->busy++;
         *memory = lane->memory;
-        memory_pin(lane->memory);
+        hold(lane, lane->memory);
     } else {
         w->posted = false;
     }
@@ -180,15 +201,6 @@ static bool is_needed(async_lane *lane, worker *w) {
     if (more) atomic_fetch_add(&lane->refs, 1);
     mutex_unlock(&lane->lock);
     return more;
-}
-
-/* Who frees the memory waits for this: nothing may be done with it afterwards. */
-static void let_go(async_lane *lane, uar_memory *m) {
-    memory_unpin(m);
-    mutex_lock(&lane->lock);
-    lane->busy--;
-    condition_broadcast(&lane->quiet);
-    mutex_unlock(&lane->lock);
 }
 
 static void post(async_lane *lane, worker *w, uar_memory *m) {
@@ -223,12 +235,14 @@ uar_status async_submit(deferred *r, uar_memory *m, uar_error *err) {
         enqueue(lane, r);
         w = call_worker(lane);
     }
+    if (w != NULL) hold(lane, m);
     mutex_unlock(&lane->lock);
     if (status != UAR_OK) async_free(r);
     if (w != NULL) {
         w->task.fn = work;
         w->task.arg = w;
         post(lane, w, m);
+        let_go(lane, m);
     }
     return status;
 }

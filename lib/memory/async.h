@@ -11,6 +11,7 @@
 #include <uar/memory_async.h>
 
 #include "base/arena.h"
+#include "memory/reembed.h"
 
 #define ASYNC_AT_ONCE 4
 
@@ -36,38 +37,45 @@ struct deferred {
     const uar_identity *who;
     uar_uuid id;
     uar_str text;
-    size_t count; /* limit, or queries */
+    size_t count; /* limit, or how many drafts or questions */
     uint32_t flags;
-    const uar_memory_draft *draft;
+    const uar_memory_draft *drafts;
     const uar_memory_patch *patch;
     const uar_memory_filter *filter;
     const uar_memory_query *queries;
-    int64_t at; /* how far a call that goes on has come; 0: at its end */
+    const uar_memory_compress_options *compress;
+    reembed reembed;
     void *ctx;
     union {
         uar_memory_change_fn change;
+        uar_memory_changes_fn changes;
+        uar_memory_compression_fn compression;
         uar_memory_records_fn records;
         uar_memory_hits_fn hits;
         uar_memory_answers_fn answers;
         uar_memory_erasure_fn erasure;
         uar_memory_stats_fn stats;
         uar_memory_imported_fn imported;
-        uar_memory_pending_fn pending;
+        uar_memory_number_fn number;
         uar_memory_done_fn done;
     } to;
     union {
         uar_memory_write_fn write;
         uar_memory_line_fn failed;
+        uar_memory_draft_fn refused;
+        uar_memory_progress_fn progress;
     } through;
     union {
         uar_memory_change change;
+        uar_memory_change *changes;
+        uar_memory_compression compression;
         uar_memory_records *records;
         uar_memory_hits *hits;
         uar_memory_hits **answers;
         uar_memory_erasure erasure;
         uar_memory_stats stats;
         uar_memory_imported imported;
-        uint64_t pending;
+        uint64_t number;
     } result;
 };
 
@@ -81,6 +89,8 @@ void async_release(async_lane *lane);
 /* A request for a memory that can be asked, from a thread that may ask. */
 uar_status async_new(deferred **out, const operation *op, uar_memory *memory, uar_error *err);
 void async_free(deferred *r);
+/* Whether the host gave an executor: then work may be begun unasked. */
+bool async_has_executor(const uar_memory *memory);
 /* Queue it; it is freed in any case. */
 uar_status async_submit(deferred *r, uar_memory *memory, uar_error *err);
 

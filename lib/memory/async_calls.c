@@ -47,16 +47,14 @@ static uar_status keep_who(deferred *r, const uar_identity *given, uar_error *er
 
 /* A new member of these structs that points at something must be copied here. */
 _Static_assert(offsetof(uar_identity, flags) + 2 * sizeof(uint32_t) == sizeof(uar_identity), "copy what is new");
-_Static_assert(offsetof(uar_memory_draft, unique_key) + sizeof(uar_str) == sizeof(uar_memory_draft),
+_Static_assert(offsetof(uar_memory_draft, expires_ms) + sizeof(int64_t) == sizeof(uar_memory_draft),
                "copy what is new");
-_Static_assert(offsetof(uar_memory_patch, valid_until_ms) + sizeof(int64_t) == sizeof(uar_memory_patch),
+_Static_assert(offsetof(uar_memory_patch, expires_ms) + sizeof(int64_t) == sizeof(uar_memory_patch),
                "copy what is new");
 _Static_assert(offsetof(uar_memory_filter, include_past) + sizeof(int64_t) == sizeof(uar_memory_filter),
                "copy what is new");
 
-static uar_status keep_draft(deferred *r, const uar_memory_draft *given, uar_error *err) {
-    uar_memory_draft *d = keep_bytes(r, 1, sizeof *d);
-    if (d == NULL) return error_plain(err, UAR_E_NOMEM);
+static uar_status keep_draft(deferred *r, uar_memory_draft *d, const uar_memory_draft *given, uar_error *err) {
     uar_status status = struct_in(d, sizeof *d, given, "uar_memory_draft", err);
     if (status != UAR_OK) return status;
     uar_str *texts[] = { &d->content,   &d->user,      &d->agent,
@@ -66,8 +64,22 @@ static uar_status keep_draft(deferred *r, const uar_memory_draft *given, uar_err
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         keep_str(r, texts[i]);
     keep_labels(r, &d->categories, &d->category_count);
-    r->draft = d;
     return UAR_OK;
+}
+
+static uar_status keep_drafts(deferred *r, const uar_memory_draft *given, size_t count, uar_error *err) {
+    if (count == 0) return UAR_OK;
+    if (given == NULL && count > 1) return error_set(err, UAR_E_INVALID, "the drafts are NULL");
+    if (count > UAR_MEMORY_BATCH_MAX)
+        return error_set(err, UAR_E_TOO_LARGE, "a batch has at most %d drafts", UAR_MEMORY_BATCH_MAX);
+    uar_memory_draft *kept = keep_bytes(r, count, sizeof *kept);
+    if (kept == NULL) return error_plain(err, UAR_E_NOMEM);
+    uar_status status = UAR_OK;
+    for (size_t i = 0; i < count && status == UAR_OK; i++)
+        status = keep_draft(r, &kept[i], given != NULL ? &given[i] : NULL, err);
+    r->drafts = kept;
+    r->count = count;
+    return status;
 }
 
 static uar_status keep_patch(deferred *r, const uar_memory_patch *given, uar_error *err) {
@@ -96,6 +108,21 @@ static uar_status keep_filter(const uar_memory_filter **out, deferred *r, const 
     return UAR_OK;
 }
 
+_Static_assert(offsetof(uar_memory_compress_options, trust) + 4 <= sizeof(uar_memory_compress_options) &&
+                   offsetof(uar_memory_compress_options, trust) + 8 >= sizeof(uar_memory_compress_options),
+               "copy what is new");
+
+static uar_status keep_compress(deferred *r, const uar_memory_compress_options *given, uar_error *err) {
+    if (given == NULL) return UAR_OK;
+    uar_memory_compress_options *kept = keep_bytes(r, 1, sizeof *kept);
+    if (kept == NULL) return error_plain(err, UAR_E_NOMEM);
+    uar_status status = struct_in(kept, sizeof *kept, given, "uar_memory_compress_options", err);
+    if (status != UAR_OK) return status;
+    keep_str(r, &kept->summary);
+    r->compress = kept;
+    return UAR_OK;
+}
+
 static uar_status keep_queries(deferred *r, const uar_memory_query *given, size_t count, uar_error *err) {
     if (count == 0) return UAR_OK;
     if (given == NULL) return error_set(err, UAR_E_INVALID, "the questions are NULL");
@@ -118,6 +145,15 @@ static uar_status keep_queries(deferred *r, const uar_memory_query *given, size_
 
 static void tell_change(deferred *r, uar_status status, const uar_error *err) {
     r->to.change(r->ctx, status, status == UAR_OK ? &r->result.change : NULL, err);
+}
+
+static void tell_changes(deferred *r, uar_status status, const uar_error *err) {
+    bool ok = status == UAR_OK;
+    r->to.changes(r->ctx, status, ok ? r->result.changes : NULL, ok ? r->count : 0, err);
+}
+
+static void tell_compression(deferred *r, uar_status status, const uar_error *err) {
+    r->to.compression(r->ctx, status, status == UAR_OK ? &r->result.compression : NULL, err);
 }
 
 static void tell_records(deferred *r, uar_status status, const uar_error *err) {
@@ -145,8 +181,8 @@ static void tell_imported(deferred *r, uar_status status, const uar_error *err) 
     r->to.imported(r->ctx, status, status == UAR_OK ? &r->result.imported : NULL, err);
 }
 
-static void tell_pending(deferred *r, uar_status status, const uar_error *err) {
-    r->to.pending(r->ctx, status, status == UAR_OK ? r->result.pending : 0, err);
+static void tell_number(deferred *r, uar_status status, const uar_error *err) {
+    r->to.number(r->ctx, status, status == UAR_OK ? r->result.number : 0, err);
 }
 
 static void tell_done(deferred *r, uar_status status, const uar_error *err) {
@@ -156,7 +192,20 @@ static void tell_done(deferred *r, uar_status status, const uar_error *err) {
 /* ---- the operations ---- */
 
 static uar_status run_add(deferred *r, uar_memory *m, uar_error *err) {
-    return uar_memory_add_sync(&r->result.change, m, r->who, r->draft, err);
+    return uar_memory_add_sync(&r->result.change, m, r->who, r->drafts, err);
+}
+
+static uar_status run_add_batch(deferred *r, uar_memory *m, uar_error *err) {
+    return uar_memory_add_batch_sync(r->result.changes, m, r->who, r->drafts, r->count, r->flags, r->through.refused,
+                                     r->ctx, err);
+}
+
+static uar_status run_purge(deferred *r, uar_memory *m, uar_error *err) {
+    return uar_memory_purge_sync(&r->result.erasure, m, r->who, r->id, err);
+}
+
+static uar_status run_compress(deferred *r, uar_memory *m, uar_error *err) {
+    return uar_memory_compress_sync(&r->result.compression, m, r->who, r->filter, r->compress, err);
 }
 
 static uar_status run_get(deferred *r, uar_memory *m, uar_error *err) {
@@ -209,7 +258,11 @@ static uar_status run_reindex(deferred *r, uar_memory *m, uar_error *err) {
 }
 
 static uar_status run_clean(deferred *r, uar_memory *m, uar_error *err) {
-    return uar_memory_clean_sync(&r->result.pending, m, err);
+    return uar_memory_clean_sync(&r->result.number, m, err);
+}
+
+static uar_status run_sweep(deferred *r, uar_memory *m, uar_error *err) {
+    return uar_memory_sweep_sync(&r->result.number, m, err);
 }
 
 static uar_status run_check(deferred *r, uar_memory *m, uar_error *err) {
@@ -217,7 +270,27 @@ static uar_status run_check(deferred *r, uar_memory *m, uar_error *err) {
     return uar_memory_check_sync(m, err);
 }
 
+/* One step a turn, so that other calls come in between. */
+static uar_status run_reembed(deferred *r, uar_memory *m, uar_error *err) {
+    uar_status status = reembed_step(&r->reembed, m, err);
+    if (status != UAR_OK || r->reembed.over || r->through.progress == NULL) return status;
+    status = r->through.progress(r->ctx, r->reembed.done, r->reembed.total);
+    return error_plain(err, status);
+}
+
+static bool reembed_goes_on(const deferred *r) {
+    return !r->reembed.over;
+}
+
+/* What was begun unasked has no receiver. */
+static void tell_reembedded(deferred *r, uar_status status, const uar_error *err) {
+    if (r->to.done != NULL) r->to.done(r->ctx, status, err);
+}
+
 static const operation op_add = { run_add, tell_change, NULL };
+static const operation op_add_batch = { run_add_batch, tell_changes, NULL };
+static const operation op_purge = { run_purge, tell_erasure, NULL };
+static const operation op_compress = { run_compress, tell_compression, NULL };
 static const operation op_get = { run_get, tell_records, NULL };
 static const operation op_update = { run_update, tell_change, NULL };
 static const operation op_delete = { run_delete, tell_change, NULL };
@@ -230,7 +303,9 @@ static const operation op_count = { run_count, tell_stats, NULL };
 static const operation op_export = { run_export, tell_done, NULL };
 static const operation op_import = { run_import, tell_imported, NULL };
 static const operation op_reindex = { run_reindex, tell_done, NULL };
-static const operation op_clean = { run_clean, tell_pending, NULL };
+static const operation op_clean = { run_clean, tell_number, NULL };
+static const operation op_sweep = { run_sweep, tell_number, NULL };
+static const operation op_reembed = { run_reembed, tell_reembedded, reembed_goes_on };
 static const operation op_check = { run_check, tell_done, NULL };
 
 /* ---- the calls ---- */
@@ -262,7 +337,22 @@ uar_status uar_memory_add(uar_memory *memory, const uar_identity *who, const uar
     deferred *r = begin(&status, &op_add, memory, who, done != NULL, ctx, err);
     if (r != NULL) {
         r->to.change = done;
-        status = keep_draft(r, draft, err);
+        status = keep_drafts(r, draft, 1, err);
+    }
+    return submit(r, memory, status, err);
+}
+
+uar_status uar_memory_add_batch(uar_memory *memory, const uar_identity *who, const uar_memory_draft *drafts,
+                                size_t count, uint32_t flags, uar_memory_draft_fn failed, uar_memory_changes_fn done,
+                                void *ctx, uar_error *err) {
+    uar_status status;
+    deferred *r = begin(&status, &op_add_batch, memory, who, done != NULL, ctx, err);
+    if (r != NULL) {
+        r->to.changes = done;
+        r->through.refused = failed;
+        r->flags = flags;
+        if (count != 0) r->result.changes = keep_bytes(r, count, sizeof *r->result.changes);
+        status = keep_drafts(r, drafts, count, err);
     }
     return submit(r, memory, status, err);
 }
@@ -319,6 +409,30 @@ uar_status uar_memory_delete_where(uar_memory *memory, const uar_identity *who, 
     if (r != NULL) {
         r->to.erasure = done;
         status = keep_filter(&r->filter, r, filter, err);
+    }
+    return submit(r, memory, status, err);
+}
+
+uar_status uar_memory_purge(uar_memory *memory, const uar_identity *who, uar_uuid id, uar_memory_erasure_fn done,
+                            void *ctx, uar_error *err) {
+    uar_status status;
+    deferred *r = begin(&status, &op_purge, memory, who, done != NULL, ctx, err);
+    if (r != NULL) {
+        r->to.erasure = done;
+        r->id = id;
+    }
+    return submit(r, memory, status, err);
+}
+
+uar_status uar_memory_compress(uar_memory *memory, const uar_identity *who, const uar_memory_filter *filter,
+                               const uar_memory_compress_options *options, uar_memory_compression_fn done, void *ctx,
+                               uar_error *err) {
+    uar_status status;
+    deferred *r = begin(&status, &op_compress, memory, who, done != NULL, ctx, err);
+    if (r != NULL) {
+        r->to.compression = done;
+        status = keep_filter(&r->filter, r, filter, err);
+        if (status == UAR_OK) status = keep_compress(r, options, err);
     }
     return submit(r, memory, status, err);
 }
@@ -416,9 +530,36 @@ uar_status uar_memory_check(uar_memory *memory, uar_memory_done_fn done, void *c
     return submit_plain(&op_check, memory, done, ctx, err);
 }
 
-uar_status uar_memory_clean(uar_memory *memory, uar_memory_pending_fn done, void *ctx, uar_error *err) {
+static uar_status submit_counting(const operation *op, uar_memory *memory, uar_memory_number_fn done, void *ctx,
+                                  uar_error *err) {
     uar_status status;
-    deferred *r = begin(&status, &op_clean, memory, NULL, done != NULL, ctx, err);
-    if (r != NULL) r->to.pending = done;
+    deferred *r = begin(&status, op, memory, NULL, done != NULL, ctx, err);
+    if (r != NULL) r->to.number = done;
     return submit(r, memory, status, err);
+}
+
+uar_status uar_memory_clean(uar_memory *memory, uar_memory_number_fn done, void *ctx, uar_error *err) {
+    return submit_counting(&op_clean, memory, done, ctx, err);
+}
+
+uar_status uar_memory_sweep(uar_memory *memory, uar_memory_number_fn done, void *ctx, uar_error *err) {
+    return submit_counting(&op_sweep, memory, done, ctx, err);
+}
+
+uar_status uar_memory_reembed(uar_memory *memory, uar_memory_progress_fn progress, uar_memory_done_fn done, void *ctx,
+                              uar_error *err) {
+    uar_status status;
+    deferred *r = begin(&status, &op_reembed, memory, NULL, done != NULL, ctx, err);
+    if (r != NULL) {
+        r->to.done = done;
+        r->through.progress = progress;
+    }
+    return submit(r, memory, status, err);
+}
+
+/* There may be nothing to do; the first step finds out. */
+void reembed_begin(uar_memory *memory) {
+    if (embed_is_lexical(memory) || memory->database.read_only || !async_has_executor(memory)) return;
+    deferred *r = NULL;
+    if (async_new(&r, &op_reembed, memory, NULL) == UAR_OK) (void)async_submit(r, memory, NULL);
 }

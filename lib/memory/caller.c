@@ -67,6 +67,11 @@ uar_status caller_init(caller *c, const uar_identity *who, uar_error *err) {
     return UAR_OK;
 }
 
+uar_status caller_begin(caller *c, const uar_memory *memory, const uar_identity *who, uar_error *err) {
+    uar_status status = memory_usable(memory, err);
+    return status == UAR_OK ? caller_init(c, who, err) : status;
+}
+
 void caller_bind(query *q, const caller *c) {
     query_int(q, 1, c->is_operator ? 1 : 0);
     query_text(q, 2, c->id.owner);

@@ -11,6 +11,7 @@
 static const char *const statement_texts[] = {
 #define X_TEXT(name, text) text,
     SQL_STATEMENTS(X_TEXT) SQL_GRAPH_STATEMENTS(X_TEXT) SQL_STREAM_STATEMENTS(X_TEXT) SQL_EMBED_STATEMENTS(X_TEXT)
+        SQL_EXPIRE_STATEMENTS(X_TEXT)
 #undef X_TEXT
 };
 
@@ -276,6 +277,7 @@ static uar_status create_tables(database *db, const uar_random *random, uar_erro
     if (status == UAR_OK) status = database_run(db, graph_schema_sql, err);
     if (status == UAR_OK) status = database_run(db, stream_schema_sql, err);
     if (status == UAR_OK) status = database_run(db, embed_schema_sql, err);
+    if (status == UAR_OK) status = database_run(db, expire_schema_sql, err);
     if (status == UAR_OK) status = put_meta(db, "terms", key, sizeof key, err);
     uint8_t analysis[1] = { ANALYSIS_VERSION };
     if (status == UAR_OK) status = put_meta(db, "analysis", analysis, sizeof analysis, err);

@@ -61,7 +61,7 @@ bool embed_is_inside(uar_memory *memory);
  * Vectors of `count` texts by the memory's embedder, each of length 1, row by row; waits for it. Without locks held. *out is
  * freed with alloc_free of memory->alloc. UAR_E_UNSUPPORTED: the embedder is `lexical`, there are no vectors. Any other
  * failure (UAR_E_TIMEOUT, UAR_E_DROPPED, UAR_E_INVALID for a wrong shape or value, UAR_E_CANCELLED, what the embedder says):
- * the caller goes on without vectors. Whoever calls keeps the memory alive: the host may free it inside the callback.
+ * the caller goes on without vectors. Whoever calls pins the memory (memory_pin): the host may free it inside the callback.
  */
 uar_status memory_embed(float **out, uar_memory *memory, uar_embed_purpose purpose, const uar_str *texts, size_t count,
                         uar_error *err);

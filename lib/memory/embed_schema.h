@@ -9,6 +9,7 @@ static const char embed_schema_sql[] = "CREATE TABLE model(id INTEGER PRIMARY KE
 /* X(name, text). */
 #define SQL_EMBED_STATEMENTS(X)                                           \
     X(MODEL_FIND, "SELECT id FROM model WHERE name = ?18 AND dims = ?19") \
-    X(MODEL_ADD, "INSERT INTO model(name, dims) VALUES(?18, ?19)")
+    X(MODEL_ADD, "INSERT INTO model(name, dims) VALUES(?18, ?19)")        \
+    X(SEARCHABLE_COUNT, "SELECT count(*) FROM version WHERE length > 0")
 
 #endif

@@ -2,6 +2,7 @@
 #include "memory/filter.h"
 
 #include "base/str.h"
+#include "memory/expire.h"
 #include "memory/service.h"
 #include "store/record.h"
 
@@ -40,6 +41,7 @@ uar_status filter_init(filter *f, const uar_memory_filter *given, int64_t now, c
     memset(f, 0, sizeof *f);
     f->alloc = a;
     f->time = now;
+    f->now = now;
     if (given == NULL) return UAR_OK;
     uar_status status = struct_in(&f->given, sizeof f->given, given, "uar_memory_filter", err);
     if (status == UAR_OK) status = check(&f->given, err);
@@ -50,6 +52,12 @@ uar_status filter_init(filter *f, const uar_memory_filter *given, int64_t now, c
         f->time = f->given.as_of_ms;
     }
     return read_metadata(f, err);
+}
+
+uar_status filter_begin(filter *f, caller *c, const uar_memory *memory, const uar_identity *who,
+                        const uar_memory_filter *given, uar_error *err) {
+    uar_status status = caller_begin(c, memory, who, err);
+    return status == UAR_OK ? filter_init(f, given, clock_wall(&memory->clock), &memory->alloc, err) : status;
 }
 
 void filter_dispose(filter *f) {
@@ -68,8 +76,8 @@ bool filter_has_condition(const filter *f) {
 }
 
 void filter_bind(query *q, const filter *f) {
-    query_int(q, 8, (int64_t)f->given.scopes);
-    query_int(q, 9, (int64_t)f->given.types);
+    query_int(q, 8, (int64_t)f->given.scopes | (int64_t)f->given.types << 8);
+    query_int(q, 9, f->now);
     query_text(q, 10, f->given.user);
     query_text(q, 11, f->given.agent);
     query_text(q, 12, f->given.session);
@@ -118,6 +126,10 @@ static uar_status has_metadata(bool *out, const filter *f, const uar_memory_reco
 }
 
 uar_status filter_matches(bool *out, const filter *f, const uar_memory_record *r) {
+    if (expire_is_due(r, f->now)) {
+        *out = false;
+        return UAR_OK;
+    }
     *out = f->given.category.ptr == NULL || has_category(r, f->given.category);
     if (!*out || f->metadata == NULL || f->metadata->child == NULL) return UAR_OK;
     return has_metadata(out, f, r);

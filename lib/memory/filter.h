@@ -7,6 +7,7 @@
 #include <uar/memory.h>
 
 #include "base/json.h"
+#include "memory/caller.h"
 #include "memory/database.h"
 
 typedef enum filter_mode {
@@ -20,6 +21,7 @@ typedef struct filter {
     uar_memory_filter given;
     filter_mode mode;
     int64_t time;
+    int64_t now; /* of the call: what has expired by then is not there */
     const uar_allocator *alloc;
     cJSON *metadata; /* NULL: no condition */
 } filter;
@@ -32,6 +34,9 @@ void filter_dispose(filter *f);
 bool filter_has_condition(const filter *f);
 /* True if filter_matches decides something that SQL doesn't. */
 bool filter_needs_row(const filter *f);
+/* How a call begins that has an identity and a filter: memory_usable, caller_init, filter_init at the time of now. */
+uar_status filter_begin(filter *f, caller *c, const uar_memory *memory, const uar_identity *who,
+                        const uar_memory_filter *given, uar_error *err);
 /* Bind ?8–?17. */
 void filter_bind(query *q, const filter *f);
 /* What SQL doesn't decide. UAR_E_NOMEM, UAR_E_CORRUPT. */

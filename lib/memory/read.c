@@ -7,11 +7,12 @@
 #include "memory/filter.h"
 #include "memory/service.h"
 
-static uar_status get(record_list *list, database *db, const caller *c, uar_uuid id, uar_error *err) {
+static uar_status get(record_list *list, database *db, const caller *c, uar_uuid id, int64_t now, uar_error *err) {
     query q;
     query_begin(&q, db, SQL_VERSION_BY_ID);
     caller_bind(&q, c);
     query_uuid(&q, 18, id);
+    query_int(&q, 19, now);
     version v;
     uar_status status = version_first(&v, &q, &list->ar, err);
     if (status != UAR_OK) return status;
@@ -19,11 +20,12 @@ static uar_status get(record_list *list, database *db, const caller *c, uar_uuid
     return status == UAR_OK ? UAR_OK : error_plain(err, status);
 }
 
-static uar_status history(record_list *list, database *db, const caller *c, uar_uuid id, uar_error *err) {
+static uar_status history(record_list *list, database *db, const caller *c, uar_uuid id, int64_t now, uar_error *err) {
     query q;
     query_begin(&q, db, SQL_VERSION_HISTORY);
     caller_bind(&q, c);
     query_uuid(&q, 18, id);
+    query_int(&q, 19, now);
     uar_status status = UAR_OK;
     bool found = false; /* the record itself must be visible, not only what it superseded */
     while (status == UAR_OK && query_next(&q)) {
@@ -40,20 +42,19 @@ static uar_status history(record_list *list, database *db, const caller *c, uar_
     return status;
 }
 
-typedef uar_status (*read_fn)(record_list *list, database *db, const caller *c, uar_uuid id, uar_error *err);
+typedef uar_status (*read_fn)(record_list *list, database *db, const caller *c, uar_uuid id, int64_t now,
+                              uar_error *err);
 
 static uar_status read_by_id(uar_memory_records **out, uar_memory *memory, const uar_identity *who, uar_uuid id,
                              read_fn read, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
     record_list *list = record_list_new(&memory->alloc);
     if (list == NULL) return error_plain(err, UAR_E_NOMEM);
     status = memory_enter_read(memory, err);
     if (status == UAR_OK) {
-        status = read(list, &memory->database, &c, id, err);
+        status = read(list, &memory->database, &c, id, clock_wall(&memory->clock), err);
         memory_leave_read(memory);
     }
     if (status == UAR_OK)
@@ -139,12 +140,12 @@ uar_status uar_memory_list_sync(uar_memory_records **out, uar_memory *memory, co
     if (status != UAR_OK) return status;
     if (limit == 0 || limit > MEMORY_LIMIT_MAX)
         return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
+    int64_t before = 0;
+    status = parse_cursor(&before, cursor, err);
+    if (status != UAR_OK) return status;
     caller c;
     filter f;
-    int64_t before = 0;
-    status = caller_init(&c, who, err);
-    if (status == UAR_OK) status = parse_cursor(&before, cursor, err);
-    if (status == UAR_OK) status = filter_init(&f, given, clock_wall(&memory->clock), &memory->alloc, err);
+    status = filter_begin(&f, &c, memory, who, given, err);
     if (status != UAR_OK) return status;
     record_list *list = record_list_new(&memory->alloc);
     status = list != NULL ? memory_enter_read(memory, err) : error_plain(err, UAR_E_NOMEM);
@@ -204,12 +205,9 @@ static uar_status count_pending(uar_memory_stats *s, uar_memory *m, uar_error *e
 
 uar_status uar_memory_stats_sync(uar_memory_stats *out, uar_memory *memory, const uar_identity *who,
                                  const uar_memory_filter *given, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
     filter f;
-    status = caller_init(&c, who, err);
-    if (status == UAR_OK) status = filter_init(&f, given, clock_wall(&memory->clock), &memory->alloc, err);
+    uar_status status = filter_begin(&f, &c, memory, who, given, err);
     if (status != UAR_OK) return status;
     uar_memory_stats s;
     memset(&s, 0, sizeof s);

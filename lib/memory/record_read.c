@@ -175,6 +175,7 @@ uar_status record_json_read(record_line *out, arena *ar, uar_str text, uar_error
     out->draft.task = text_of(&r, root, "task");
     out->draft.created_ms = time_of(&r, "created", 0);
     out->draft.valid_until_ms = time_of(&r, "valid_until", 0);
+    out->draft.expires_ms = time_of(&r, "expires", 0);
     read_choices(&r, &out->draft);
     read_labels(&r, &out->draft);
     read_metadata(&r, &out->draft);

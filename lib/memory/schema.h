@@ -16,6 +16,7 @@
 #define UAR_LIB_MEMORY_SCHEMA_H
 
 #include "memory/embed_schema.h"
+#include "memory/expire_schema.h"
 #include "memory/graph_schema.h"
 #include "memory/stream_schema.h"
 
@@ -61,22 +62,24 @@ static const char schema_sql[] =
     "(SELECT id FROM segment WHERE ?1 = 0 AND key IN (?3,?4,?5,?6,?7)" \
     " UNION ALL SELECT id FROM segment WHERE ?1 = 1 AND owner = ?2)"
 
-/* Which versions: FILTER_LIVE, FILTER_AS_OF, FILTER_CURRENT, FILTER_ALL in ?16, the time in ?17. */
-#define SQL_FILTERED                                                                 \
-    "(?8 = 0 OR ((?8 >> v.scope) & 1) = 1) AND (?9 = 0 OR ((?9 >> v.type) & 1) = 1)" \
-    " AND (?10 IS NULL OR v.user = ?10) AND (?11 IS NULL OR v.agent = ?11)"          \
-    " AND (?12 IS NULL OR v.session = ?12) AND (?13 IS NULL OR v.task = ?13)"        \
-    " AND (?14 = 0 OR v.created >= ?14) AND (?15 = 0 OR v.created < ?15)"            \
-    " AND ((?16 = 0 AND v.current = 1 AND v.valid_until > ?17)"                      \
-    " OR (?16 = 1 AND v.valid_from <= ?17 AND v.valid_until > ?17)"                  \
-    " OR (?16 = 2 AND v.current = 1) OR ?16 = 3)"
+/* Scopes and, eight bits higher, types in ?8, the time of the call in ?9; which versions: FILTER_LIVE, FILTER_AS_OF,
+ * FILTER_CURRENT, FILTER_ALL in ?16, the time in ?17. */
+#define SQL_FILTERED                                                                                  \
+    "(?8 & 255 = 0 OR ((?8 >> v.scope) & 1) = 1) AND (?8 >> 8 = 0 OR ((?8 >> (8 + v.type)) & 1) = 1)" \
+    " AND (?10 IS NULL OR v.user = ?10) AND (?11 IS NULL OR v.agent = ?11)"                           \
+    " AND (?12 IS NULL OR v.session = ?12) AND (?13 IS NULL OR v.task = ?13)"                         \
+    " AND (?14 = 0 OR v.created >= ?14) AND (?15 = 0 OR v.created < ?15)"                             \
+    " AND ((?16 = 0 AND v.current = 1 AND v.valid_until > ?17)"                                       \
+    " OR (?16 = 1 AND v.valid_from <= ?17 AND v.valid_until > ?17)"                                   \
+    " OR (?16 = 2 AND v.current = 1) OR ?16 = 3) AND " SQL_UNEXPIRED("?9")
 
 /* In the order that version_read expects. */
 #define SQL_COLUMNS                                                                                                    \
     "SELECT v.num, v.mark, v.id, v.seg, v.revision, v.current, v.scope, v.type, v.trust, v.owner, v.user, v.agent,"    \
     " v.session, v.task, v.content, v.categories, v.metadata, v.importance, v.subject, v.attribute, v.digest, v.slot," \
     " v.run, v.event, v.origin, v.created, v.updated, v.valid_from, v.valid_until, v.superseded_by, v.embedder,"       \
-    " v.terms, v.length, v.checksum, u.recalls, u.recalled, u.reinforced"                                              \
+    " v.terms, v.length, v.checksum, u.recalls, u.recalled, u.reinforced,"                                             \
+    " (SELECT at FROM expiry x WHERE x.id = v.id)"                                                                     \
     " FROM version v LEFT JOIN usage u ON u.id = v.id "
 
 /* A row as the index sees it, with its vector of model ?21. In the order that shelf_item_read expects. */
@@ -114,15 +117,17 @@ static const char schema_sql[] =
       " superseded_by = ?30, embedder = ?31, terms = ?32, length = ?33, checksum = ?34, tail = ?2 WHERE num = ?1")     \
     X(VERSION_DELETE, "DELETE FROM version WHERE num = ?18")                                                           \
     X(VERSION_BY_NUM, SQL_COLUMNS "WHERE v.num = ?18")                                                                 \
-    X(VERSION_BY_ID, SQL_COLUMNS "WHERE v.id = ?18 AND v.current = 1 AND v.seg IN " SQL_VISIBLE)                       \
+    X(VERSION_BY_ID,                                                                                                   \
+      SQL_COLUMNS "WHERE v.id = ?18 AND v.current = 1 AND v.seg IN " SQL_VISIBLE " AND " SQL_UNEXPIRED("?19"))         \
     X(VERSION_AT_REVISION, "SELECT content, metadata FROM version WHERE id = ?18 AND revision = ?19")                  \
     X(RECORD_SEGMENT, "SELECT seg FROM version WHERE id = ?18 LIMIT 1")                                                \
     X(VERSION_REPEAT, SQL_COLUMNS "WHERE v.seg = ?18 AND v.digest = ?19 AND v.type = ?20 AND v.current = 1"            \
                                   " ORDER BY v.num DESC")                                                              \
     X(VERSION_SLOT, SQL_COLUMNS "WHERE v.seg = ?18 AND v.slot = ?19 AND v.current = 1 ORDER BY v.valid_from, v.num")   \
-    X(VERSION_HISTORY, SQL_CHAIN SQL_COLUMNS "WHERE v.id IN chain AND v.seg IN " SQL_VISIBLE                           \
-                                             " ORDER BY v.valid_from, v.created, v.revision, v.num")                   \
+    X(VERSION_HISTORY, SQL_CHAIN SQL_COLUMNS "WHERE v.id IN chain AND v.seg IN " SQL_VISIBLE " AND " SQL_UNEXPIRED(    \
+                           "?19") " ORDER BY v.valid_from, v.created, v.revision, v.num")                              \
     X(VERSION_CHAIN, SQL_CHAIN "SELECT v.num FROM version v WHERE v.id IN chain AND v.seg = ?19")                      \
+    X(VERSION_GIVEN_WAY, SQL_CHAIN "SELECT v.num FROM version v WHERE v.id IN chain AND v.id <> ?18 AND v.seg = ?19")  \
     X(LIST_DOWN, "SELECT v.num FROM version v WHERE v.seg IN " SQL_VISIBLE " AND " SQL_FILTERED                        \
                  " AND v.num < ?18 ORDER BY v.num DESC")                                                               \
     X(LIST_UP, "SELECT v.num FROM version v WHERE v.seg IN " SQL_VISIBLE " AND " SQL_FILTERED                          \
@@ -183,8 +188,9 @@ static const char schema_sql[] =
 typedef enum sql_id {
 #define X_ENUM(name, text) SQL_##name,
     SQL_STATEMENTS(X_ENUM) SQL_GRAPH_STATEMENTS(X_ENUM) SQL_STREAM_STATEMENTS(X_ENUM) SQL_EMBED_STATEMENTS(X_ENUM)
+        SQL_EXPIRE_STATEMENTS(X_ENUM)
 #undef X_ENUM
-        SQL_COUNT_OF_STATEMENTS
+            SQL_COUNT_OF_STATEMENTS
 } sql_id;
 
 #endif

@@ -177,6 +177,16 @@ static uar_status gather_hits(hit_list *list, const search *s, engine_answer *an
     return UAR_OK;
 }
 
+/* Are there records that have expired and were not yet swept? The index still has them. */
+static uar_status find_expired(bool *out, const search *s, uar_error *err) {
+    query q;
+    query_begin(&q, &s->memory->database, SQL_EXPIRY_DUE);
+    query_int(&q, 18, s->filter->now);
+    query_int(&q, 19, 1);
+    *out = query_next(&q);
+    return query_end(&q, err);
+}
+
 /* Inside a snapshot. */
 static uar_status search_locked(hit_list *list, const search *s, uar_error *err) {
     segment_state *segments = NULL;
@@ -184,9 +194,13 @@ static uar_status search_locked(hit_list *list, const search *s, uar_error *err)
     uar_status status = shelf_segments(&segments, &count, s->memory, s->who, s->filter->given.scopes, err);
     if (status != UAR_OK) return status;
     engine_question question = question_of(s);
+    bool has_expired = false;
+    status = find_expired(&has_expired, s, err);
+    question.is_open = question.is_open || has_expired;
     index_source source = shelf_source(s->memory);
     engine_answer *answer = NULL;
-    status = engine_search(&answer, &s->memory->shelf.engine, &question, segments, count, &source, err);
+    if (status == UAR_OK)
+        status = engine_search(&answer, &s->memory->shelf.engine, &question, segments, count, &source, err);
     if (status == UAR_OK) {
         if (engine_answer_is_hybrid(answer)) list->head.mode = "hybrid";
         status = gather_hits(list, s, answer, err);
@@ -250,6 +264,7 @@ uar_status uar_memory_search_batch_sync(uar_memory_hits **out, uar_memory *memor
     if (status != UAR_OK || count == 0) return status;
     uar_memory_hits **answers = (uar_memory_hits **)alloc_zeroed(&memory->alloc, count, sizeof(uar_memory_hits *));
     if (answers == NULL) return error_plain(err, UAR_E_NOMEM);
+    memory_pin(memory);
     for (size_t i = 0; i < count && status == UAR_OK; i++)
         status = search_one(&answers[i], memory, &c, &queries[i], err);
     for (size_t i = 0; i < count; i++) {
@@ -259,5 +274,6 @@ uar_status uar_memory_search_batch_sync(uar_memory_hits **out, uar_memory *memor
             uar_memory_hits_free(answers[i]);
     }
     alloc_free(&memory->alloc, answers);
+    memory_unpin(memory);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "index/analysis.h"
 #include "memory/async.h"
 #include "memory/erase.h"
+#include "memory/reembed.h"
 #include "memory/shelf.h"
 
 #define BUSY_TIMEOUT_MS 5000u
@@ -142,9 +143,11 @@ static void take_up(uar_memory *m) {
     if (m->database.read_only) return;
     if (is_old) (void)uar_memory_reindex_sync(m, NULL);
     uint64_t pending = 0;
+    (void)uar_memory_sweep_sync(&pending, m, NULL);
     mutex_lock(&m->lock);
     (void)erase_pending(m, &pending, NULL);
     mutex_unlock(&m->lock);
+    reembed_begin(m);
 }
 
 uar_memory *uar_memory_open(const char *path, const uar_memory_options *options) {

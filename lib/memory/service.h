@@ -42,6 +42,7 @@ struct uar_memory {
     database database;
     shelf shelf; /* under the lock */
     uar_memory_status state;
+    int64_t swept_ms; /* when expired records were last looked for */
     uar_error reason; /* why it is unavailable */
 };
 

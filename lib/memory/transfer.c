@@ -1,12 +1,13 @@
 /* Owns: export and import. Invariant: what is exported and imported verbatim by an operator gives the same records, versions
  * and counts; no lock is held while a line is handed out. */
 #include "base/str.h"
+#include "memory/batch.h"
 #include "memory/filter.h"
-#include "memory/record_json.h"
-#include "memory/write.h"
 
 /* Rows read in one snapshot. */
 #define BATCH 64
+/* Lines written in one transaction. */
+#define WINDOW 256
 
 /* Rows of one batch as text; `after` moves on. */
 static uar_status export_batch(buffer *out, uar_memory *m, const caller *c, const filter *f, int64_t *after,
@@ -81,8 +82,7 @@ uar_status uar_memory_export_sync(uar_memory *memory, const uar_identity *who, c
     if (write == NULL) return error_set(err, UAR_E_INVALID, "an export needs a writer");
     caller c;
     filter f;
-    status = caller_init(&c, who, err);
-    if (status == UAR_OK) status = filter_init(&f, given, clock_wall(&memory->clock), &memory->alloc, err);
+    status = filter_begin(&f, &c, memory, who, given, err);
     if (status != UAR_OK) return status;
     if (f.mode != FILTER_AS_OF) f.mode = FILTER_ALL;
     status = export_all(memory, &c, &f, write, ctx, err);
@@ -180,49 +180,55 @@ static bool is_skipped(const record_line *line, uint32_t flags) {
     return (flags & UAR_MEMORY_IMPORT_VERBATIM) == 0 && line->has_current && !line->stored.current;
 }
 
-static uar_status import_record(uar_memory_change *out, const record_line *line, uar_memory *m, const caller *c,
-                                uint32_t flags, uar_error *err) {
-    entry d;
-    uar_status status = entry_make(&d, m, c, &line->draft, err);
-    if (status == UAR_OK) status = memory_enter_write(m, err);
-    if (status == UAR_OK) {
-        if ((flags & UAR_MEMORY_IMPORT_VERBATIM) != 0)
-            status = insert_verbatim(out, &d, line, m, err);
-        else
-            status = entry_add(out, &d, m, err);
-        status = memory_leave_write(m, status, err);
-    }
-    entry_dispose(&d);
-    return status;
+/* A file may not speak with a host's voice. */
+static void lower_trust(record_line *line, const caller *c, uint32_t flags) {
+    bool restores = (flags & UAR_MEMORY_IMPORT_VERBATIM) != 0 && c->is_operator;
+    if (!restores && line->draft.trust == UAR_MEMORY_TRUST_HOST) line->draft.trust = UAR_MEMORY_TRUST_IMPORT;
 }
 
-static uar_status import_line(uar_memory_imported *sum, uar_str text, uar_memory *m, const caller *c, uint32_t flags,
-                              uar_error *err) {
+/* Some lines that are written together. */
+typedef struct window {
     arena ar;
-    arena_init(&ar, &m->alloc);
-    record_line line;
-    uar_memory_change change = { .outcome = UAR_MEMORY_OUTCOME_ADDED };
-    uar_status status = record_json_read(&line, &ar, text, err);
-    if (status == UAR_OK) status = check_owner(&line, c, err);
-    bool skipped = status == UAR_OK && is_skipped(&line, flags);
-    if (status == UAR_OK && !skipped) status = import_record(&change, &line, m, c, flags, err);
-    arena_dispose(&ar);
-    if (status != UAR_OK) return status;
-    if (skipped)
+    batch_item *items;
+    size_t count;
+    uar_memory *memory;
+    const caller *who;
+    uint32_t flags;
+} window;
+
+static uar_status write_line(uar_memory_change *out, batch_item *item, uar_memory *m, uar_error *err) {
+    return entry_add(out, &item->d, m, err);
+}
+
+static uar_status write_line_verbatim(uar_memory_change *out, batch_item *item, uar_memory *m, uar_error *err) {
+    return insert_verbatim(out, &item->d, item->line, m, err);
+}
+
+static uar_status take_record(batch_item *item, window *w, uar_str text, uar_error *err) {
+    record_line *line = (record_line *)arena_zeroed(&w->ar, 1, sizeof *line);
+    if (line == NULL) return error_plain(err, UAR_E_NOMEM);
+    item->line = line;
+    item->status = record_json_read(line, &w->ar, text, &item->why);
+    if (item->status == UAR_OK) item->status = check_owner(line, w->who, &item->why);
+    if (item->status == UAR_E_NOMEM) return error_plain(err, UAR_E_NOMEM);
+    if (item->status != UAR_OK) return UAR_OK;
+    item->is_skipped = is_skipped(line, w->flags);
+    if (item->is_skipped) return UAR_OK;
+    lower_trust(line, w->who, w->flags);
+    return batch_take(item, w->memory, w->who, &line->draft, err);
+}
+
+static void count_item(uar_memory_imported *sum, const batch_item *item) {
+    if (item->status != UAR_OK)
+        sum->failed++;
+    else if (item->is_skipped)
         sum->skipped++;
-    else if (change.outcome == UAR_MEMORY_OUTCOME_REINFORCED)
+    else if (item->change.outcome == UAR_MEMORY_OUTCOME_REINFORCED)
         sum->reinforced++;
-    else if (change.outcome == UAR_MEMORY_OUTCOME_SUPERSEDED)
+    else if (item->change.outcome == UAR_MEMORY_OUTCOME_SUPERSEDED)
         sum->superseded++;
     else
         sum->added++;
-    return UAR_OK;
-}
-
-/* A store that can't be written fails the import; a line that can't be read fails alone. */
-static bool ends_import(uar_status status) {
-    uar_band band = uar_status_band(status);
-    return band == UAR_BAND_STORE || band == UAR_BAND_FATAL || band == UAR_BAND_RETRY;
 }
 
 static uar_str take_line(uar_str *rest) {
@@ -236,6 +242,32 @@ static uar_str take_line(uar_str *rest) {
     return line;
 }
 
+static uar_status read_window(window *w, uar_str *lines, uint64_t *number, uar_error *err) {
+    uar_status status = UAR_OK;
+    while (status == UAR_OK && w->count < WINDOW && lines->len != 0) {
+        uar_str line = take_line(lines);
+        ++*number;
+        if (line.len == 0) continue;
+        batch_item *item = &w->items[w->count++];
+        item->number = *number;
+        status = take_record(item, w, line, err);
+    }
+    return status;
+}
+
+static uar_status write_window(window *w, uar_error *err) {
+    bool verbatim = (w->flags & UAR_MEMORY_IMPORT_VERBATIM) != 0;
+    if (w->count == 0) return UAR_OK;
+    return batch_run(w->items, w->count, w->memory, verbatim ? write_line_verbatim : write_line, err);
+}
+
+static void clear_window(window *w) {
+    batch_dispose(w->items, w->count);
+    memset(w->items, 0, w->count * sizeof *w->items);
+    w->count = 0;
+    arena_dispose(&w->ar);
+}
+
 uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, const uar_identity *who, uar_str lines,
                                   uint32_t flags, uar_memory_line_fn failed, void *ctx, uar_error *err) {
     uar_status status = memory_usable(memory, err);
@@ -245,20 +277,25 @@ uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, 
     caller c;
     status = caller_init(&c, who, err);
     if (status != UAR_OK) return status;
+    uar_allocator alloc = memory->alloc;
+    window w = { .memory = memory, .who = &c, .flags = flags };
+    arena_init(&w.ar, &alloc);
+    w.items = (batch_item *)alloc_zeroed(&alloc, WINDOW, sizeof *w.items);
+    if (w.items == NULL) return error_plain(err, UAR_E_NOMEM);
     uar_memory_imported sum = { 0, 0, 0, 0, 0 };
-    for (uint64_t number = 1; lines.len != 0; number++) {
-        uar_str line = take_line(&lines);
-        if (line.len == 0) continue;
-        uar_error why = UAR_ERROR_INIT;
-        status = import_line(&sum, line, memory, &c, flags, &why);
-        if (status == UAR_OK) continue;
-        if (ends_import(status) && status != UAR_E_NEWER) {
-            error_copy(err, &why);
-            return status;
+    uint64_t number = 0;
+    memory_pin(memory); /* the host may free it in a callback */
+    while (status == UAR_OK && lines.len != 0) {
+        status = read_window(&w, &lines, &number, err);
+        if (status == UAR_OK) status = write_window(&w, err);
+        for (size_t i = 0; status == UAR_OK && i < w.count; i++) {
+            count_item(&sum, &w.items[i]);
+            if (w.items[i].status != UAR_OK && failed != NULL) failed(ctx, w.items[i].number, &w.items[i].why);
         }
-        sum.failed++;
-        if (failed != NULL) failed(ctx, number, &why);
+        clear_window(&w);
     }
-    *out = sum;
-    return UAR_OK;
+    alloc_free(&alloc, w.items);
+    memory_unpin(memory);
+    if (status == UAR_OK) *out = sum;
+    return status;
 }

@@ -180,10 +180,23 @@ want code 2
 want err_has "not in this version"
 end
 
-it "an embedder of a later version is refused"
+it "an embedder that isn't one is refused"
+uar --embedder word2vec memory list
+want code 2
+want err_has "--embedder 'word2vec': there is no such embedder"
+end
+
+it "an encoder whose folder isn't there is refused"
 uar --embedder bert:models memory list
 want code 2
-want err_has "--embedder 'bert:models' is not in this version"
+want err_has "--embedder 'bert:models': "
+end
+
+it "a service that can't be reached leaves memory lexical, and says so"
+uar --json --embedder 'openai:http://127.0.0.1:1/v1#tiny' memory add "written without a network"
+want code 0
+want out_has '"outcome":"added"'
+want err_has 'memory is lexical for now'
 end
 
 it "the default store lies under XDG_DATA_HOME, for its owner only"

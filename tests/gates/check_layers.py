@@ -17,8 +17,8 @@ LAYERS = [
     {"surface"},
 ]
 RANK = {folder: rank for rank, folders in enumerate(LAYERS) for folder in folders}
-# Libraries of their own behind a public door: they see the public headers and themselves.
-APART = {"bert"}
+# Libraries of their own behind a public door: they see the public headers, themselves and what they take of these layers.
+APART = {"bert": {"base"}}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 
@@ -41,7 +41,9 @@ def target_of(root, path, name):
 def allowed(folder, other):
     if other == folder:
         return True
-    if folder in APART or other in APART:
+    if folder in APART:
+        return other in APART[folder]
+    if other in APART:
         return False
     return RANK[other] < RANK[folder]
 

@@ -79,12 +79,24 @@ static void count_call(test_embedder *e, size_t count) {
     while ((int)count > largest && !atomic_compare_exchange_weak(&e->largest, &largest, (int)count)) {}
 }
 
+static bool is_refused(const test_embedder *e, const uar_str *texts, size_t count) {
+    size_t len = e->refuses != NULL ? strlen(e->refuses) : 0;
+    for (size_t i = 0; len != 0 && i < count; i++)
+        for (size_t at = 0; at + len <= texts[i].len; at++)
+            if (memcmp(texts[i].ptr + at, e->refuses, len) == 0) return true;
+    return false;
+}
+
 static void embed(void *ctx, uar_embed_purpose purpose, const uar_str *texts, size_t count, uar_completion *done) {
     (void)purpose;
     test_embedder *e = ctx;
     size_t dims = e->door.dims;
     count_call(e, count);
     if (e->hook != NULL) e->hook(e->hook_ctx);
+    if (is_refused(e, texts, count)) {
+        (void)uar_completion_fail(done, UAR_E_TOO_LARGE, "the text is too long");
+        return;
+    }
     float *v = vectors_of(e, texts, count);
     switch (e->way) {
     case EMBEDDER_SLOW: answer_later(e, done, v, count); return;

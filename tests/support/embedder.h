@@ -36,6 +36,7 @@ typedef struct test_embedder {
     void *hook_ctx;
     void (*hook)(void *ctx); /* called inside each call, before it answers */
     float scale;             /* length of the vectors, 0: 1 */
+    const char *refuses;     /* calls with a text that has this word in it fail with UAR_E_TOO_LARGE; or NULL */
     atomic_int calls, texts, largest, destroyed;
     mutex lock;
     uar_completion *kept[TEST_EMBEDDER_KEPT];

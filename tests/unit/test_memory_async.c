@@ -139,9 +139,9 @@ static void on_imported(void *ctx, uar_status status, const uar_memory_imported 
     hear(h, status, err);
 }
 
-static void on_pending(void *ctx, uar_status status, uint64_t pending, const uar_error *err) {
+static void on_number(void *ctx, uar_status status, uint64_t number, const uar_error *err) {
     heard *h = ctx;
-    h->number = pending;
+    h->number = number;
     hear(h, status, err);
 }
 
@@ -225,7 +225,9 @@ static int pool_setup(void **state) {
 }
 
 static int manual_setup(void **state) {
-    *state = fixture_new(true, NULL, false);
+    async_fixture *x = fixture_new(true, NULL, false);
+    (void)pump(x); /* what a memory begins by itself */
+    *state = x;
     return 0;
 }
 
@@ -315,6 +317,62 @@ static void writes_and_reads(async_fixture *x, heard *h) {
     assert_int_equal(h->status, UAR_E_NOT_FOUND);
 }
 
+static void on_changes(void *ctx, uar_status status, const uar_memory_change *changes, size_t count,
+                       const uar_error *err) {
+    heard *h = ctx;
+    h->number = count;
+    if (count != 0) h->change = changes[0];
+    hear(h, status, err);
+}
+
+static void count_refused(void *ctx, size_t index, const uar_error *err) {
+    heard *h = ctx;
+    assert_non_null(err);
+    h->count = index;
+}
+
+static void on_compression(void *ctx, uar_status status, const uar_memory_compression *c, const uar_error *err) {
+    heard *h = ctx;
+    h->number = c != NULL ? c->archived : 0;
+    if (c != NULL) h->change.id = c->id;
+    hear(h, status, err);
+}
+
+static void a_batch_is_written_compressed_and_purged_later(void **state) {
+    async_fixture *x = *state;
+    heard h;
+    heard_init(&h, x);
+    uar_identity who = user_of("u1");
+    uar_memory_draft drafts[] = {
+        draft_of("The walrus eats forty herrings a day and likes them cold, as the keeper found out last winter."),
+        draft_of("The keeper bought a red boat from the harbour master and paints it each spring with her brother."),
+        draft_of(" "),
+    };
+    assert_int_equal(uar_memory_add_batch(x->memory, &who, drafts, 3, 0, count_refused, on_changes, &h, NULL), UAR_OK);
+    memset(drafts, 0, sizeof drafts);
+    await(&h, 1);
+    assert_int_equal(h.status, UAR_OK);
+    assert_int_equal(h.number, 3);
+    assert_int_equal(h.count, 2);
+    assert_false(uar_uuid_is_none(h.change.id));
+    char text[] = "The walrus eats herrings; the keeper has a red boat.";
+    uar_memory_compress_options how = { UAR_MEMORY_COMPRESS_OPTIONS_INIT, .summary = uar_str_of(text) };
+    uar_memory_filter all = { UAR_MEMORY_FILTER_INIT, .scopes = 1u << UAR_MEMORY_SCOPE_USER };
+    assert_int_equal(uar_memory_compress(x->memory, &who, &all, &how, on_compression, &h, NULL), UAR_OK);
+    memset(text, 'x', sizeof text - 1);
+    await(&h, 2);
+    assert_int_equal(h.status, UAR_OK);
+    assert_int_equal(h.number, 2);
+    assert_int_equal(uar_memory_get(x->memory, &who, h.change.id, on_records, &h, NULL), UAR_OK);
+    await(&h, 3);
+    assert_string_equal(h.first, "The walrus eats herrings; the keeper has a red boat.");
+    assert_int_equal(uar_memory_purge(x->memory, &who, h.change.id, on_erasure, &h, NULL), UAR_OK);
+    await(&h, 4);
+    assert_int_equal(h.status, UAR_OK);
+    assert_int_equal(h.number, 2);
+    heard_dispose(&h);
+}
+
 static void a_record_is_written_read_and_deleted_later(void **state) {
     heard h;
     heard_init(&h, *state);
@@ -349,10 +407,19 @@ static void a_store_is_moved_counted_and_checked_later(void **state) {
     assert_int_equal(uar_memory_delete_where(x->memory, &who, &all, on_erasure, &h, NULL), UAR_OK);
     await(&h, 6);
     assert_int_equal(h.number, 2);
-    assert_int_equal(uar_memory_clean(x->memory, on_pending, &h, NULL), UAR_OK);
+    assert_int_equal(uar_memory_clean(x->memory, on_number, &h, NULL), UAR_OK);
     await(&h, 7);
     assert_int_equal(h.status, UAR_OK);
     assert_int_equal(h.number, 0);
+    uar_memory_draft brief = draft_of("soon gone");
+    brief.expires_ms = FIXTURE_START + 1000;
+    assert_int_equal(uar_memory_add(x->memory, &who, &brief, on_change, &h, NULL), UAR_OK);
+    await(&h, 8);
+    atomic_store(&x->f.now, FIXTURE_START + 5000);
+    assert_int_equal(uar_memory_sweep(x->memory, on_number, &h, NULL), UAR_OK);
+    await(&h, 9);
+    assert_int_equal(h.status, UAR_OK);
+    assert_int_equal(h.number, 1);
     heard_dispose(&h);
 }
 
@@ -622,11 +689,15 @@ static void test_X1_freeing_ends_a_wait_for_the_embedder(void **state) {
     uar_identity who = user_of("u1");
     assert_int_equal(uar_memory_search(x->memory, &who, text, NULL, 5, on_any_hits, &h, NULL), UAR_OK);
     assert_int_equal(add_any(x, &h, "a slow passage"), UAR_OK);
+    for (int i = 0; i < 1000 && embedder_kept(&x->e) < 2; i++)
+        (void)nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+    assert_int_equal(embedder_kept(&x->e), 2);
     uint64_t begin = clock_mono(&clock_default);
     uar_memory_free(x->memory);
     x->memory = NULL;
     assert_true(clock_mono(&clock_default) - begin < 10000);
     assert_int_equal(heard_calls(&h), 2);
+    assert_int_equal(embedder_answer(&x->e), UAR_E_STALE);
     heard_dispose(&h);
 }
 
@@ -716,6 +787,7 @@ static void every_allocation_of_a_call_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         ON_POOL(a_record_is_written_read_and_deleted_later),
+        ON_POOL(a_batch_is_written_compressed_and_purged_later),
         ON_POOL(a_store_is_moved_counted_and_checked_later),
         PUMPED(inputs_are_copied),
         PUMPED(a_wrong_argument_is_told_to_the_receiver),

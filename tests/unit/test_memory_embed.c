@@ -1,64 +1,10 @@
 /* The door to a memory's embedder: what it checks, how long it waits, and who may call what from inside. */
-#include "test_memory_fixture.h"
+#include "test_memory_embed_fixture.h"
 
 #include <math.h>
 
 #include "memory/service.h"
-#include "support/embedder.h"
 #include "support/probe_alloc.h"
-
-typedef struct embed_fixture {
-    memory_fixture f;
-    test_embedder e;
-    uar_memory *memory;
-} embed_fixture;
-
-static uar_memory *open_with(embed_fixture *x, uint32_t timeout_ms, const uar_allocator *a) {
-    uar_memory_options options;
-    uar_memory_options_init(&options);
-    options.clock = &x->f.clock;
-    options.embedder = &x->e.door;
-    options.embed_timeout_ms = timeout_ms;
-    options.allocator = a;
-    return uar_memory_open(x->f.path, &options);
-}
-
-static int setup(void **state) {
-    embed_fixture *x = calloc(1, sizeof *x);
-    assert_non_null(x);
-    x->f.live_before = uar_live_objects();
-    atomic_init(&x->f.now, FIXTURE_START);
-    x->f.clock =
-        (uar_clock){ .struct_size = UAR_CLOCK_INIT, .ctx = &x->f, .wall_ms = fixture_wall, .mono_ms = fixture_mono };
-    fixture_folder(&x->f);
-    embedder_init(&x->e, "words-32");
-    x->memory = open_with(x, 300, NULL);
-    assert_int_equal(uar_memory_state(x->memory, NULL), UAR_MEMORY_READY);
-    *state = x;
-    return 0;
-}
-
-static int teardown(void **state) {
-    embed_fixture *x = *state;
-    uar_memory_free(x->memory);
-    int wrong = atomic_load(&x->e.destroyed) != 1;
-    embedder_dispose(&x->e);
-    const char *const suffixes[] = { "", "-wal", "-shm" };
-    for (size_t i = 0; i < 3; i++)
-        fixture_remove(&x->f, suffixes[i]);
-    rmdir(x->f.folder);
-    wrong |= uar_live_objects() != x->f.live_before;
-    free(x);
-    return wrong;
-}
-
-/* The memory of the fixture with other options; its embedder is destroyed a second time, which is then forgiven. */
-static void reopen_with(embed_fixture *x, uint32_t timeout_ms, const uar_allocator *a) {
-    uar_memory_free(x->memory);
-    x->memory = NULL;
-    atomic_store(&x->e.destroyed, 0);
-    x->memory = open_with(x, timeout_ms, a);
-}
 
 static uar_status embed(float **out, embed_fixture *x, uar_embed_purpose purpose, const char *text, uar_error *err) {
     uar_str one = uar_str_of(text);
@@ -245,6 +191,25 @@ static void test_N1_calls_that_wait_are_refused_inside_the_embedder(void **state
     assert_int_equal(in.state, UAR_OK);
 }
 
+static void free_from_inside(void *ctx) {
+    embed_fixture *x = ctx;
+    uar_memory *memory = x->memory;
+    x->memory = NULL;
+    uar_memory_free(memory);
+}
+
+static void test_N1_the_memory_may_be_freed_inside_the_embedder(void **state) {
+    embed_fixture *x = *state;
+    x->e.hook = free_from_inside;
+    x->e.hook_ctx = x;
+    uar_identity who = user_of("u1");
+    uar_memory_draft d = draft_of("written all the same");
+    uar_memory_change change;
+    assert_int_equal(uar_memory_add_sync(&change, x->memory, &who, &d, NULL), UAR_OK);
+    assert_int_equal(atomic_load(&x->e.destroyed), 1);
+    assert_int_equal(change.outcome, UAR_MEMORY_OUTCOME_ADDED);
+}
+
 static void the_embedder_lexical_has_no_vectors(void **state) {
     memory_fixture *f = *state;
     float *v = NULL;
@@ -320,8 +285,6 @@ static void every_allocation_of_a_call_may_fail(void **state) {
     sweep(*state, true);
 }
 
-#define EMBED_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         EMBED_TEST(vectors_leave_with_length_one),
@@ -339,6 +302,7 @@ int main(void) {
         EMBED_TEST(test_N1_an_answer_after_the_deadline_is_stale),
         EMBED_TEST(test_N1_an_answer_after_the_memory_is_gone_is_stale),
         EMBED_TEST(test_N1_calls_that_wait_are_refused_inside_the_embedder),
+        EMBED_TEST(test_N1_the_memory_may_be_freed_inside_the_embedder),
         MEMORY_TEST(the_embedder_lexical_has_no_vectors),
         EMBED_TEST(test_M4_each_model_of_a_name_and_size_has_a_number_of_its_own),
         EMBED_TEST(too_many_dimensions_are_refused_at_opening),

@@ -278,30 +278,116 @@ static void knock_delete_where(world *w, model_record *r) {
         if (w->records[i].owner == NULL) renew(w, &w->records[i]);
 }
 
-/* To add lands in the writer's own segment, or is refused. */
-static void knock_add(world *w, model_record *r) {
-    char text[32];
-    snprintf(text, sizeof text, "thing n%llu", (unsigned long long)++w->serial);
-    uar_memory_draft d = draft_of(text);
-    d.scope = (uar_memory_scope)(1 + dice(w, 5));
-    model_record made = { .scope = d.scope, .owner = w->owner, .revision = 1 };
+/* A draft of a random scope, what the model makes of it, and what writing it must answer. */
+static uar_status draw_draft(world *w, uar_memory_draft *d, model_record *made) {
+    *made = (model_record){ .scope = (uar_memory_scope)(1 + dice(w, 5)), .owner = w->owner, .revision = 1 };
+    snprintf(made->text, sizeof made->text, "thing n%llu", (unsigned long long)++w->serial);
+    *d = draft_of(made->text);
+    d->scope = made->scope;
     bool placed = true;
-    if (d.scope >= UAR_MEMORY_SCOPE_USER) placed = (made.user = w->user) != NULL;
-    if (d.scope == UAR_MEMORY_SCOPE_AGENT) placed = (made.agent = w->agent) != NULL;
-    if (d.scope == UAR_MEMORY_SCOPE_SESSION) placed = (made.session = w->session) != NULL && placed;
-    if (d.scope == UAR_MEMORY_SCOPE_TASK) placed = (made.task = w->task) != NULL && placed;
-    uar_memory_change change;
-    uar_status status = uar_memory_add_sync(&change, w->f->memory, &w->who, &d, NULL);
-    assert_int_equal(status, !placed ? UAR_E_INVALID : may_write(w, &made) ? UAR_OK : UAR_E_FORBIDDEN);
-    if (status != UAR_OK) return;
-    /* It takes the place of another record, which its owner's operator deletes. */
+    if (d->scope >= UAR_MEMORY_SCOPE_USER) placed = (made->user = w->user) != NULL;
+    if (d->scope == UAR_MEMORY_SCOPE_AGENT) placed = (made->agent = w->agent) != NULL;
+    if (d->scope == UAR_MEMORY_SCOPE_SESSION) placed = (made->session = w->session) != NULL && placed;
+    if (d->scope == UAR_MEMORY_SCOPE_TASK) placed = (made->task = w->task) != NULL && placed;
+    return !placed ? UAR_E_INVALID : may_write(w, made) ? UAR_OK : UAR_E_FORBIDDEN;
+}
+
+/* What was added takes the place of another record, which its owner's operator deletes. */
+static void take_place(world *w, model_record *r, const model_record *made, uar_uuid id) {
     uar_identity boss = { UAR_IDENTITY_INIT, .owner = uar_str_of(r->owner),
                           .flags = UAR_IDENTITY_OPERATOR | UAR_IDENTITY_WRITE_SHARED };
     uar_memory_change gone;
     assert_int_equal(uar_memory_delete_sync(&gone, w->f->memory, &boss, r->id, NULL), UAR_OK);
-    *r = made;
-    r->id = change.id;
-    memcpy(r->text, text, sizeof text);
+    *r = *made;
+    r->id = id;
+}
+
+/* To add lands in the writer's own segment, or is refused. */
+static void knock_add(world *w, model_record *r) {
+    uar_memory_draft d;
+    model_record made;
+    uar_status want = draw_draft(w, &d, &made);
+    uar_memory_change change;
+    assert_int_equal(uar_memory_add_sync(&change, w->f->memory, &w->who, &d, NULL), want);
+    if (want == UAR_OK) take_place(w, r, &made, change.id);
+}
+
+static void knock_add_batch(world *w, model_record *r) {
+    uar_memory_draft d[2];
+    model_record made[2];
+    uar_memory_change changes[2];
+    uar_status want[2];
+    for (size_t i = 0; i < 2; i++)
+        want[i] = draw_draft(w, &d[i], &made[i]);
+    uint32_t flags = dice(w, 2) == 0 ? UAR_MEMORY_ADD_VERBATIM : 0;
+    assert_int_equal(uar_memory_add_batch_sync(changes, w->f->memory, &w->who, d, 2, flags, NULL, NULL, NULL), UAR_OK);
+    model_record *places[2] = { r, &w->records[(size_t)(r - w->records + 1) % RECORDS] };
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(changes[i].outcome, want[i] == UAR_OK ? UAR_MEMORY_OUTCOME_ADDED : 0);
+        if (want[i] == UAR_OK) take_place(w, places[i], &made[i], changes[i].id);
+    }
+}
+
+static bool same_place(const model_record *a, const model_record *b) {
+    const char *const x[] = { a->user, a->agent, a->session, a->task }, *const y[] = { b->user, b->agent, b->session,
+                                                                                       b->task };
+    for (size_t i = 0; i < 4; i++)
+        if ((x[i] == NULL) != (y[i] == NULL) || (x[i] != NULL && strcmp(x[i], y[i]) != 0)) return false;
+    return true;
+}
+
+/* All of one scope that the identity sees become one, whose sources are then purged through that door. */
+static void knock_compress(world *w, model_record *r) {
+    uar_memory_scope scope = r->scope;
+    model_record *first = NULL;
+    size_t count = 0;
+    bool is_mixed = false;
+    for (size_t i = 0; i < RECORDS; i++) {
+        model_record *each = &w->records[i];
+        if (each->scope != scope || !sees(w, each)) continue;
+        if (count++ == 0)
+            first = each;
+        else
+            is_mixed = is_mixed || !same_place(first, each);
+    }
+    uar_status want = is_mixed              ? UAR_E_INVALID
+                      : count < 2           ? UAR_E_NOT_FOUND
+                      : may_write(w, first) ? UAR_OK
+                                            : UAR_E_FORBIDDEN;
+    uar_memory_filter filter;
+    uar_memory_filter_init(&filter);
+    filter.scopes = 1u << scope;
+    char text[32];
+    snprintf(text, sizeof text, "thing n%llu", (unsigned long long)++w->serial);
+    uar_memory_compress_options options;
+    uar_memory_compress_options_init(&options);
+    options.summary = uar_str_of(text);
+    uar_memory_compression done;
+    uar_status status = uar_memory_compress_sync(&done, w->f->memory, &w->who, &filter, &options, NULL);
+    assert_int_equal(status, want);
+    if (want != UAR_OK) return;
+    assert_int_equal(done.archived, count);
+    uar_memory_erasure sum;
+    assert_int_equal(uar_memory_purge_sync(&sum, w->f->memory, &w->who, done.id, NULL), UAR_OK);
+    assert_true(sum.erased + sum.pending >= count);
+    for (size_t i = 0; i < RECORDS; i++) {
+        model_record *each = &w->records[i];
+        if (each == first || each->scope != scope || !sees(w, each)) continue;
+        each->owner = NULL;
+    }
+    first->id = done.id;
+    first->revision = 1;
+    memcpy(first->text, text, sizeof text);
+    for (size_t i = 0; i < RECORDS; i++)
+        if (w->records[i].owner == NULL) renew(w, &w->records[i]);
+}
+
+/* Nothing gave way to these records, but who may not change them is not even told that. */
+static void knock_purge(world *w, model_record *r) {
+    uar_memory_erasure sum;
+    uar_status want = write_status(w, r);
+    assert_int_equal(uar_memory_purge_sync(&sum, w->f->memory, &w->who, r->id, NULL), want);
+    if (want == UAR_OK) assert_int_equal(sum.erased + sum.pending, 0);
 }
 
 /* A line that names another's ids is refused, whatever it says; an operator places it within its owner. */
@@ -358,6 +444,9 @@ static const door doors[] = {
     { "uar_memory_stats_sync", knock_stats, 8 },
     { "uar_memory_export_sync", knock_export, 2 },
     { "uar_memory_add_sync", knock_add, 4 },
+    { "uar_memory_add_batch_sync", knock_add_batch, 2 },
+    { "uar_memory_compress_sync", knock_compress, 1 },
+    { "uar_memory_purge_sync", knock_purge, 4 },
     { "uar_memory_update_sync", knock_update, 12 },
     { "uar_memory_delete_sync", knock_delete, 8 },
     { "uar_memory_delete_where_sync", knock_delete_where, 1 },
