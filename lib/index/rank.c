@@ -54,6 +54,11 @@ static double log_mean(const engine_answer *s) {
     return s->mean_length > 0 ? log(s->mean_length) : 0;
 }
 
+/* A document's cosine, with the best one of its conversation. */
+static double nearness(const engine_answer *s, const search_part *p, size_t at, double cosine) {
+    return cosine + SCORE_TALK_BEST * (double)s->talk[p->group_base + p->segment->group[at]];
+}
+
 /* Never below 0. */
 static double relevance_of(const engine_answer *s, const search_part *p, size_t at, double cosine, double mean) {
     size_t number = p->base + at;
@@ -62,7 +67,8 @@ static double relevance_of(const engine_answer *s, const search_part *p, size_t 
     double sum = s->best > 0 ? (double)s->words[number] / s->best : 0;
     if (s->is_hybrid) {
         small *= SCORE_PRIORS_HYBRID;
-        if (cosine > (double)SEARCH_NO_COSINE) sum += SCORE_VECTOR * (cosine - s->vectors.mean) * s->vectors.factor;
+        if (cosine > (double)SEARCH_NO_COSINE)
+            sum += SCORE_VECTOR * (nearness(s, p, at, cosine) - s->vectors.mean) * s->vectors.factor;
     }
     sum += small;
     return sum > 0 ? sum : 0;
@@ -73,14 +79,30 @@ static double adjusted(const engine_answer *s, const document *d, double relevan
     return score_adjust(relevance, recency, (double)d->importance, score_trust(d->trust));
 }
 
-static void spread_vectors(engine_answer *s) {
-    score_spread spread = { 0, 0, 0 };
+static bool has_cosine(const engine_answer *s, const search_part *p, size_t at) {
+    return (p->in[at] & s->in_mask) != 0 && s->cosines[p->base + at] > SEARCH_NO_COSINE;
+}
+
+/* `talk` has served the words. */
+static void find_best_of_talks(engine_answer *s) {
+    for (size_t i = 0; i < s->groups; i++)
+        s->talk[i] = SEARCH_NO_COSINE;
     for (size_t i = 0; i < s->part_count; i++) {
         const search_part *p = &s->parts[i];
-        const float *cosines = s->cosines + p->base;
+        for (size_t at = 0; at < p->segment->count; at++) {
+            float *best = &s->talk[p->group_base + p->segment->group[at]];
+            if (has_cosine(s, p, at) && s->cosines[p->base + at] > *best) *best = s->cosines[p->base + at];
+        }
+    }
+}
+
+static void spread_vectors(engine_answer *s) {
+    score_spread spread = { 0, 0, 0 };
+    find_best_of_talks(s);
+    for (size_t i = 0; i < s->part_count; i++) {
+        const search_part *p = &s->parts[i];
         for (size_t at = 0; at < p->segment->count; at++)
-            if ((p->in[at] & s->in_mask) != 0 && cosines[at] > SEARCH_NO_COSINE)
-                score_spread_add(&spread, (double)cosines[at]);
+            if (has_cosine(s, p, at)) score_spread_add(&spread, nearness(s, p, at, (double)s->cosines[p->base + at]));
     }
     s->vectors = score_scale_of(&spread);
 }

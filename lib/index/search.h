@@ -35,7 +35,7 @@ struct engine_answer {
     float *cosines;  /* of each document with the centred question, by codes; SEARCH_NO_COSINE: none */
     float *own;      /* of each document: occurrences of the term in hand */
     float *window;   /* the same in its window */
-    float *talk;     /* of each group: what all of it earned */
+    float *talk;     /* of each group: what all of it earned; then the best cosine in it */
     float *talk_own; /* of each group: occurrences of the term in hand, then what they weigh */
     uint32_t *touched, *touched_groups;
     uint8_t *near;      /* of each document: does it or a neighbour have a word of the question? */
@@ -47,8 +47,8 @@ struct engine_answer {
     float *centred; /* the question without what vectors have in common, of length 1 */
     vector_query query;
     bool has_query;
-    float widest; /* scale of codes */
-    score_scale vectors;
+    float widest;          /* scale of codes */
+    score_scale vectors;   /* of nearness, see rank.c */
     search_entry *entries; /* a heap, the best on top */
     size_t entry_count;
 };
