@@ -54,6 +54,7 @@ static int reference_open(void **state) {
 
 static int reference_close(void **state) {
     reference *r = *state;
+    if (r == NULL) return 0;
     free(r->tokens);
     free(r->vectors);
     return 0;
