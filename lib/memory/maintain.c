@@ -2,6 +2,7 @@
  * so that records and index agree between any two. */
 #include "memory/content.h"
 #include "memory/erase.h"
+#include "memory/graph.h"
 
 #define BATCH 128
 
@@ -70,6 +71,7 @@ uar_status uar_memory_reindex_sync(uar_memory *memory, uar_error *err) {
     do
         status = reindex_batch(memory, &last, err);
     while (status == UAR_OK && last != 0);
+    if (status == UAR_OK) status = graph_reindex(memory, err);
     if (status == UAR_OK) status = finish_reindex(memory, err);
     if (status == UAR_E_DISABLED || status == UAR_E_UNAVAILABLE) return status;
     mutex_lock(&memory->lock);
@@ -146,6 +148,7 @@ uar_status uar_memory_check_sync(uar_memory *memory, uar_error *err) {
     int64_t miscounted = 0;
     status = check_file(&memory->database, err);
     if (status == UAR_OK) status = check_rows(memory, &expected, err);
+    if (status == UAR_OK) status = graph_check(memory, err);
     if (status == UAR_OK) status = number(&memory->database, SQL_POSTING_TOTAL, &postings, err);
     if (status == UAR_OK) status = number(&memory->database, SQL_SEGMENT_FAULT, &miscounted, err);
     if (status == UAR_OK && postings != expected)
