@@ -17,7 +17,7 @@ typedef struct option {
     const char *docs;
 } option;
 
-enum { OPTION_TABLES = 4 };
+enum { OPTION_TABLES = 5 };
 
 struct app;
 

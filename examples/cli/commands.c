@@ -224,7 +224,7 @@ static const command commands[] = {
 
 static const command *const tables[] = { commands, memory_graph_commands, memory_stream_commands };
 
-enum { TABLE_COUNT = sizeof tables / sizeof tables[0] };
+enum { TABLE_COUNT = sizeof tables / sizeof tables[0], USAGE_WIDTH = 26 };
 
 /* The n-th entry of all tables; NULL behind the last. */
 static const command *command_at(size_t n) {
@@ -282,12 +282,29 @@ static void full_name(char *out, size_t size, const command *c) {
     if (len > 0 && out[len - 1] == ' ') out[len - 1] = '\0';
 }
 
-static void print_usage_line(const command *c) {
+/* What is typed: the name with its operands. Its length. */
+static int usage_of(char *out, size_t size, const command *c) {
     char name[64];
-    char left[96];
     full_name(name, sizeof name, c);
-    snprintf(left, sizeof left, "%s%s%s", name, c->operands[0] != '\0' ? " " : "", c->operands);
-    printf("  %-26s %s\n", left, c->summary);
+    return snprintf(out, size, "%s%s%s", name, c->operands[0] != '\0' ? " " : "", c->operands);
+}
+
+static void print_usage_line(const command *c, int width) {
+    char left[96];
+    usage_of(left, sizeof left, c);
+    printf("  %-*s %s\n", width, left, c->summary);
+}
+
+/* Wide enough for every verb of a group. */
+static int usage_width(const command *group) {
+    int width = USAGE_WIDTH;
+    const command *c = NULL;
+    for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
+        char left[96];
+        int len = word_in(group, c) != NULL ? usage_of(left, sizeof left, c) : 0;
+        if (len > width) width = len;
+    }
+    return width;
 }
 
 static void print_own_options(const command *c) {
@@ -305,7 +322,7 @@ static void print_program(void) {
            "Commands:\n");
     const command *c = NULL;
     for (size_t i = 0; (c = command_at(i)) != NULL; i++)
-        if (c->verb == NULL || c->verb[0] == '\0') print_usage_line(c);
+        if (c->verb == NULL || c->verb[0] == '\0') print_usage_line(c, USAGE_WIDTH);
     print_options("\nGlobal options:", global_options);
     printf("  %-26s %s\n  %-26s %s\n", "--help", "this text; behind a command: about it", "--version", "the version");
     printf(
@@ -327,7 +344,7 @@ void help_print(const command *c) {
     const command *each = NULL;
     printf("usage: uar [global options] %s%s\n\n", name, all ? " SUBCOMMAND …" : " …");
     for (size_t i = 0; (each = command_at(i)) != NULL; i++)
-        if (all ? word_in(c, each) != NULL : each == c) print_usage_line(each);
+        if (all ? word_in(c, each) != NULL : each == c) print_usage_line(each, all ? usage_width(c) : USAGE_WIDTH);
     for (size_t i = 0; (each = command_at(i)) != NULL; i++)
         if (each->options[0] != NULL && (each == c || (all && word_in(c, each) != NULL))) print_own_options(each);
     printf("\nGlobal options: see 'uar --help'.\n");

@@ -10,6 +10,7 @@
 #include <uar/event.h>
 #include <uar/memory.h>
 #include <uar/memory_async.h>
+#include <uar/memory_graph.h>
 #include <uar/model.h>
 #include <uar/persistence.h>
 #include <uar/records.h>

@@ -2,6 +2,7 @@
  * so that records and index agree between any two. */
 #include "memory/content.h"
 #include "memory/erase.h"
+#include "memory/graph.h"
 #include "memory/shelf.h"
 
 #define BATCH 128
@@ -96,6 +97,7 @@ uar_status uar_memory_reindex_sync(uar_memory *memory, uar_error *err) {
             status = rebuild_segment(memory, &last, err);
         while (status == UAR_OK && last != 0);
     }
+    if (status == UAR_OK) status = graph_reindex(memory, err);
     if (status == UAR_OK) status = finish_reindex(memory, err);
     if (status == UAR_E_DISABLED || status == UAR_E_UNAVAILABLE) return status;
     mutex_lock(&memory->lock);
@@ -176,6 +178,7 @@ uar_status uar_memory_check_sync(uar_memory *memory, uar_error *err) {
     if (status == UAR_OK && stray != 0)
         status = error_set(err, UAR_E_CORRUPT, "%lld vectors of the memory belong to no record", (long long)stray);
     if (status == UAR_OK) status = check_segments(memory, err);
+    if (status == UAR_OK) status = graph_check(memory, err);
     memory_leave_read(memory);
     return status;
 }

@@ -1,0 +1,212 @@
+/*
+ * Owns: search in the graph by words. An entity earns for each word of the question the best share that its names or one of
+ * its observations have of it (BM25). Invariant: only index entries of visible places are read, so that neither an answer
+ * nor a score tells anything about others.
+ */
+#include "base/str.h"
+#include "base/utf8.h"
+#include "index/score.h"
+#include "memory/graph_answer.h"
+
+/* What an entity earned so far. */
+typedef struct earned {
+    int64_t entity; /* 0: free */
+    double score;
+    double term_best; /* of the word that is looked at */
+    uint32_t term;    /* which word that is, from 1 */
+    int64_t observation, term_observation;
+    double weight; /* of the observation's best word */
+} earned;
+
+typedef struct word_search {
+    uar_memory *memory;
+    const caller *who;
+    graph_filter filter;
+    size_t limit;
+    double documents, mean, ideal;
+    earned *slots;
+    size_t slot_count, count;
+} word_search;
+
+static earned *place_of(earned *slots, size_t slot_count, int64_t entity_num) {
+    uint64_t h = (uint64_t)entity_num * 0x9E3779B97F4A7C15u;
+    size_t at = (size_t)(h >> 17) & (slot_count - 1);
+    while (slots[at].entity != 0 && slots[at].entity != entity_num)
+        at = (at + 1) & (slot_count - 1);
+    return &slots[at];
+}
+
+/* The table is at most three quarters full. NULL: out of memory. */
+static earned *earned_of(word_search *s, int64_t entity_num) {
+    if ((s->count + 1) * 4 > s->slot_count * 3) {
+        size_t count = s->slot_count != 0 ? s->slot_count * 2 : 64;
+        earned *slots = (earned *)alloc_zeroed(&s->memory->alloc, count, sizeof *slots);
+        if (slots == NULL) return NULL;
+        for (size_t i = 0; i < s->slot_count; i++)
+            if (s->slots[i].entity != 0) *place_of(slots, count, s->slots[i].entity) = s->slots[i];
+        alloc_free(&s->memory->alloc, s->slots);
+        s->slots = slots;
+        s->slot_count = count;
+    }
+    earned *e = place_of(s->slots, s->slot_count, entity_num);
+    if (e->entity == 0) {
+        e->entity = entity_num;
+        s->count++;
+    }
+    return e;
+}
+
+static uar_status measure(word_search *s, uar_error *err) {
+    query q;
+    query_begin(&q, &s->memory->database, SQL_GRAPH_SEGMENT_SUM);
+    caller_bind(&q, s->who);
+    double tokens = 0;
+    if (query_next(&q)) {
+        s->documents = query_get_real(&q, 0);
+        tokens = query_get_real(&q, 1);
+    }
+    s->mean = s->documents > 0 ? tokens / s->documents : 0;
+    return query_end(&q, err);
+}
+
+/* The best share that each entity has of one word. */
+static uar_status match_term(word_search *s, uint64_t id, uint32_t term_no, uint64_t *found, uar_error *err) {
+    query q;
+    query_begin(&q, &s->memory->database, SQL_GRAPH_POSTING_MATCH);
+    caller_bind(&q, s->who);
+    graph_filter_bind(&q, &s->filter);
+    query_int(&q, 18, (int64_t)id);
+    uar_status status = UAR_OK;
+    while (query_next(&q)) {
+        double share = score_share((uint32_t)query_get_int(&q, 2), (uint32_t)query_get_int(&q, 3), s->mean);
+        earned *e = earned_of(s, query_get_int(&q, 0));
+        if (e == NULL) {
+            status = UAR_E_NOMEM;
+            break;
+        }
+        ++*found;
+        if (e->term != term_no) {
+            e->term = term_no;
+            e->term_best = 0;
+            e->term_observation = 0;
+        }
+        if (share <= e->term_best) continue;
+        e->term_best = share;
+        e->term_observation = query_get_int(&q, 1);
+    }
+    uar_status end = query_end(&q, status == UAR_OK ? err : NULL);
+    return status == UAR_OK ? end : error_plain(err, status);
+}
+
+static void credit(word_search *s, uint32_t term_no, double rarity) {
+    s->ideal += rarity;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        earned *e = &s->slots[i];
+        if (e->entity == 0 || e->term != term_no) continue;
+        double weight = rarity * e->term_best;
+        e->score += weight;
+        if (e->term_observation == 0 || weight <= e->weight) continue;
+        e->weight = weight;
+        e->observation = e->term_observation;
+    }
+}
+
+static bool is_better(const earned *a, const earned *b) {
+    if (a->score > b->score) return true;
+    if (a->score < b->score) return false;
+    return a->entity < b->entity;
+}
+
+/* The best ones, in order, at the front of the table, which is a list then. */
+static size_t rank(word_search *s) {
+    size_t kept = 0;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        earned e = s->slots[i];
+        if (e.entity == 0) continue;
+        if (kept == s->limit) {
+            if (!is_better(&e, &s->slots[kept - 1])) continue;
+            kept--;
+        }
+        size_t at = kept++;
+        for (; at > 0 && is_better(&e, &s->slots[at - 1]); at--)
+            s->slots[at] = s->slots[at - 1];
+        s->slots[at] = e;
+    }
+    return kept;
+}
+
+static uar_status add_hits(entity_hit_answer *answer, word_search *s, uar_error *err) {
+    size_t count = rank(s);
+    for (size_t i = 0; i < count; i++) {
+        entity e;
+        uar_memory_entity_hit *hit = &answer->items[answer->head.count];
+        uar_status status = entity_load(&e, &s->memory->database, s->slots[i].entity, &answer->ar, err);
+        if (status != UAR_OK) return status;
+        hit->entity = e.e;
+        hit->score = s->ideal > 0 ? s->slots[i].score / s->ideal : 0;
+        if (s->slots[i].observation != 0) {
+            observation o;
+            status = observation_load(&o, &s->memory->database, s->slots[i].observation, &answer->ar, err);
+            if (status != UAR_OK) return status;
+            hit->observation = o.o;
+        }
+        answer->head.count++;
+    }
+    return UAR_OK;
+}
+
+static uar_status run(entity_hit_answer *answer, word_search *s, const term_list *terms, uar_error *err) {
+    uar_status status = measure(s, err);
+    for (size_t i = 0; i < terms->count && status == UAR_OK; i++) {
+        uint64_t found = 0;
+        status = match_term(s, terms->terms[i].id, (uint32_t)i + 1, &found, err);
+        if (status == UAR_OK) credit(s, (uint32_t)i + 1, score_rarity((uint64_t)s->documents, found));
+    }
+    return status == UAR_OK ? add_hits(answer, s, err) : status;
+}
+
+static uar_status check_query(uar_str text, size_t limit, uar_error *err) {
+    if (limit == 0 || limit > MEMORY_LIMIT_MAX)
+        return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
+    if (text.len > MEMORY_TEXT_MAX)
+        return error_set(err, UAR_E_TOO_LARGE, "the question has %zu bytes, at most %zu are allowed", text.len,
+                         MEMORY_TEXT_MAX);
+    size_t fault = utf8_fault(text);
+    if (fault != text.len) return error_set(err, UAR_E_UTF8, "the question is not valid UTF-8 at byte %zu", fault);
+    return UAR_OK;
+}
+
+uar_status uar_memory_graph_search_sync(uar_memory_entity_hits **out, uar_memory *memory, const uar_identity *who,
+                                        uar_str text, const uar_memory_graph_filter *filter, size_t limit,
+                                        uar_error *err) {
+    uar_status status = memory_usable(memory, err);
+    if (status != UAR_OK) return status;
+    caller c;
+    word_search s;
+    memset(&s, 0, sizeof s);
+    s.memory = memory;
+    s.who = &c;
+    s.limit = limit;
+    if (text.ptr == NULL) text = STR("");
+    status = caller_init(&c, who, err);
+    if (status == UAR_OK) status = check_query(text, limit, err);
+    if (status == UAR_OK) status = graph_filter_init(&s.filter, memory, filter, err);
+    if (status != UAR_OK) return status;
+    term_list terms;
+    term_list_init(&terms, &memory->alloc);
+    entity_hit_answer *answer = entity_hit_answer_new(&memory->alloc, text, limit);
+    status = answer != NULL ? term_list_query(&terms, memory->database.key, text) : UAR_E_NOMEM;
+    if (status != UAR_OK) error_plain(err, status);
+    if (status == UAR_OK) status = memory_enter_read(memory, err);
+    if (status == UAR_OK) {
+        status = run(answer, &s, &terms, err);
+        memory_leave_read(memory);
+    }
+    term_list_dispose(&terms);
+    alloc_free(&memory->alloc, s.slots);
+    if (status == UAR_OK)
+        *out = &answer->head;
+    else if (answer != NULL)
+        uar_memory_entity_hits_free(&answer->head);
+    return status;
+}
