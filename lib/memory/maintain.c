@@ -2,6 +2,7 @@
  * so that records and index agree between any two. */
 #include "memory/content.h"
 #include "memory/erase.h"
+#include "memory/stream.h"
 
 #define BATCH 128
 
@@ -151,6 +152,7 @@ uar_status uar_memory_check_sync(uar_memory *memory, uar_error *err) {
     if (status == UAR_OK && postings != expected)
         status = error_set(err, UAR_E_CORRUPT, "the memory index has %lld entries, the records name %lld",
                            (long long)postings, (long long)expected);
+    if (status == UAR_OK) status = stream_check(memory, err);
     if (status == UAR_OK && miscounted != 0)
         status = error_set(err, UAR_E_CORRUPT, "%lld memory segments are miscounted", (long long)miscounted);
     memory_leave_read(memory);
