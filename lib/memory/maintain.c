@@ -4,6 +4,7 @@
 #include "memory/erase.h"
 #include "memory/graph.h"
 #include "memory/shelf.h"
+#include "memory/stream.h"
 
 #define BATCH 128
 
@@ -179,6 +180,7 @@ uar_status uar_memory_check_sync(uar_memory *memory, uar_error *err) {
         status = error_set(err, UAR_E_CORRUPT, "%lld vectors of the memory belong to no record", (long long)stray);
     if (status == UAR_OK) status = check_segments(memory, err);
     if (status == UAR_OK) status = graph_check(memory, err);
+    if (status == UAR_OK) status = stream_check(memory, err);
     memory_leave_read(memory);
     return status;
 }
