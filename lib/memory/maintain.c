@@ -1,5 +1,7 @@
 /* Owns: rebuilding the word index and checking the store. Invariant: a rebuild moves in batches, each a whole transaction,
  * so that records and index agree between any two. */
+#include <limits.h>
+
 #include "memory/content.h"
 #include "memory/erase.h"
 #include "memory/graph.h"
@@ -107,6 +109,24 @@ uar_status uar_memory_reindex_sync(uar_memory *memory, uar_error *err) {
     return status;
 }
 
+/* SQLite's check reports a page that it could not read, for want of memory too, as a line of its findings. */
+static int code_of_finding(const char *line) {
+    static const char marker[] = "error code=";
+    const char *at = strstr(line, marker);
+    int code = 0;
+    if (at == NULL) return SQLITE_CORRUPT;
+    for (at += sizeof marker - 1; *at >= '0' && *at <= '9' && code < INT_MAX / 16; at++)
+        code = code * 10 + (*at - '0');
+    return code;
+}
+
+static uar_status report_finding(const database *db, const char *line, uar_error *err) {
+    int code = line != NULL ? code_of_finding(line) : SQLITE_NOMEM;
+    uar_status status = database_fault(db, code, NULL);
+    if (status != UAR_E_NOMEM && status != UAR_E_IO) status = UAR_E_CORRUPT;
+    return error_set(err, status, "memory store: %s", line != NULL ? line : "out of memory");
+}
+
 static uar_status check_file(database *db, uar_error *err) {
     query q = { db, NULL, SQLITE_OK };
     q.code = sqlite3_prepare_v2(db->handle, "PRAGMA integrity_check(1)", -1, &q.statement, NULL);
@@ -114,8 +134,7 @@ static uar_status check_file(database *db, uar_error *err) {
     if (query_next(&q)) {
         uar_str line = query_get_text(&q, 0);
         if (!uar_str_equal(line, uar_str_of("ok")))
-            status =
-                error_set(err, UAR_E_CORRUPT, "memory store: %s", (const char *)sqlite3_column_text(q.statement, 0));
+            status = report_finding(db, (const char *)sqlite3_column_text(q.statement, 0), err);
     }
     uar_status end = query_end(&q, status == UAR_OK ? err : NULL);
     sqlite3_finalize(q.statement);
