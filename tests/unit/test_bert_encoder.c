@@ -16,13 +16,12 @@
 #include "support/probe_alloc.h"
 #include "support/tiny_bert.h"
 
-static const char *const texts[] = { "the cat sit, sit!",
-                                     "unbelievable bread",
-                                     "",
-                                     "猫 東",
-                                     "cafe",
-                                     "zebra the bread.",
-                                     "cats the cats sitting a abc unbelievable" };
+static const char *const texts[] = { "the cat sit, sit!", "unbelievable bread", "", "猫 東", "cafe", "zebra the bread.",
+                                     "cats the cats sitting a abc unbelievable",
+                                     /* more rows than attention takes at a time */
+                                     "a b c a b c the cat sit. a b c a b c the cat sit. a b c a b c the cat sit. a b c "
+                                     "a b c the cat sit. a b c a b c the cat sit. a b c a b c the cat sit. a b c a b c "
+                                     "the cat sit. a b c bread" };
 #define TEXTS (sizeof texts / sizeof texts[0])
 
 static uar_embedder opened(const tiny_bert *t, const uar_bert_options *options) {
@@ -386,8 +385,11 @@ static void test_an_option_that_makes_no_sense_is_refused(void **state) {
     check_option(&t, &(uar_bert_options){ .size = sizeof(uar_bert_options), .max_window = 8, .overlap = 6 });
     check_option(&t, &(uar_bert_options){ .size = sizeof(uar_bert_options), .name = "has space" });
     check_option(&t, &(uar_bert_options){ .size = sizeof(uar_bert_options), .name = "" });
-    check_option(&t, &(uar_bert_options){ .size = sizeof(uar_bert_options),
-                                          .query_prefix = "a a a a a a a a a a a a a a a a a a a" });
+    check_option(
+        &t, &(uar_bert_options){ .size = sizeof(uar_bert_options),
+                                 .query_prefix =
+                                     "a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a "
+                                     "a a a a a a a a a a" });
     uar_executor idle = { .struct_size = UAR_EXECUTOR_INIT };
     check_option(&t, &(uar_bert_options){ .size = sizeof(uar_bert_options), .executor = &idle });
     uar_embedder e;
