@@ -30,7 +30,7 @@ static void write_texts(char out[TEXTS][160]) {
 }
 
 static uar_embedder opened(const char *folder, uar_bert_precision precision, const uar_allocator *memory) {
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.precision = precision;
     o.allocator = memory;
     uar_embedder e;

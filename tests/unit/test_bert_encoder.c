@@ -81,7 +81,7 @@ static void test_int8_stays_near_the_plain_model_at_every_level(void **state) {
     (void)state;
     tiny_bert t;
     tiny_bert_make(&t, NULL);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.precision = UAR_BERT_INT8;
     uar_embedder e = opened(&t, &o);
     for (size_t i = 0; i < TEXTS; i++) {
@@ -109,7 +109,7 @@ static void test_a_vector_does_not_depend_on_what_it_is_batched_with(void **stat
     for (size_t i = 0; i < MANY; i++)
         many[i] = uar_str_of(texts[i * 5 % TEXTS]);
     for (int precision = UAR_BERT_FP32; precision <= UAR_BERT_INT8; precision++) {
-        uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+        uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
         o.precision = (uar_bert_precision)precision;
         uar_embedder e = opened(&t, &o);
         float *all = malloc(MANY * TINY_HIDDEN * sizeof *all), one[TINY_HIDDEN];
@@ -224,7 +224,7 @@ static void test_a_long_text_is_the_mean_of_windows_that_overlap(void **state) {
     (void)state;
     tiny_bert t;
     tiny_bert_make(&t, NULL);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.max_window = 8;
     o.overlap = 2;
     uar_embedder e = opened(&t, &o);
@@ -287,7 +287,7 @@ static void test_prefixes_come_from_the_model_or_from_the_options(void **state) 
     (void)state;
     tiny_bert t;
     tiny_bert_make(&t, NULL);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.query_prefix = "query: ";
     o.passage_prefix = "blue ";
     check_prefixes(&t, &o);
@@ -452,7 +452,7 @@ static void test_the_door_finishes_with_a_vector_a_text_inside_the_call(void **s
 static void sweep(const tiny_bert *t, bool for_good, uar_bert_precision precision) {
     probe_alloc probe;
     probe_alloc_init(&probe);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.allocator = &probe.door;
     o.precision = precision;
     o.max_window = 8;
@@ -495,7 +495,7 @@ static void test_embedding_survives_every_lack_of_memory_and_leaves_the_output_a
     tiny_bert_make(&t, NULL);
     probe_alloc probe;
     probe_alloc_init(&probe);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.allocator = &probe.door;
     o.max_window = 8;
     uar_embedder e = opened(&t, &o);

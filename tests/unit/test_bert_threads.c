@@ -95,7 +95,7 @@ static void check_vectors(const answer *a, const uar_embedder *e) {
 }
 
 static uar_embedder opened(const tiny_bert *t, uint32_t threads, const uar_executor *executor) {
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     uar_embedder e;
     o.threads = threads;
     o.executor = executor;
@@ -182,7 +182,7 @@ static void test_a_batch_that_nobody_waits_for_is_not_computed(void **state) {
     assert_int_equal(manual_open(&manual, &options), UAR_OK);
     probe_alloc probe;
     probe_alloc_init(&probe);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.executor = &manual;
     o.allocator = &probe.door;
     uar_embedder e;
