@@ -14,7 +14,7 @@ build=${1:-$root/out/bench}
 if [ ! -f "$build/build.ninja" ]; then
     meson setup "$build" "$root" --buildtype=release -Darchive=disabled >/dev/null
 fi
-ninja -C "$build" tests/bench/bench_peers >/dev/null
+ninja -C "$build" tests/bench/peers/bench_peers >/dev/null
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/uar-peers.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -50,9 +50,9 @@ fetch() {
 for n in $sizes; do
     facts "$n" >"$work/facts.$n"
     say "libuar, $n facts"
-    "$build/tests/bench/bench_peers" "$work/ours.$n.db" "$work/facts.$n" >>"$work/rows"
+    "$build/tests/bench/peers/bench_peers" "$work/ours.$n.db" "$work/facts.$n" >>"$work/rows"
 done
-"$build/tests/bench/bench_peers" "$work/once.db" >>"$work/rows"
+"$build/tests/bench/peers/bench_peers" "$work/once.db" >>"$work/rows"
 
 # Nothing here speaks to anybody but this machine.
 MEM0_TELEMETRY=false
