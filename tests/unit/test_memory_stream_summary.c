@@ -1,6 +1,7 @@
 /* Summaries of task streams: what they stand for, what they must be, and the bundled rule. */
 #include "test_memory_stream_fixture.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
 
 /* Forty bytes: ten tokens. */
@@ -295,6 +296,74 @@ static void a_large_stream_is_summarised_by_rule_in_bounded_time(void **state) {
     assert_sound(f);
 }
 
+static void the_bundled_rule_refuses_what_it_has_not_and_what_is_too_much(void **state) {
+    memory_fixture *f = *state;
+    uar_uuid id = open_stream(f, "ann", "huge");
+    uar_identity who = user_of("ann");
+    uar_memory_stream_summary_draft s;
+    uar_memory_stream_summary_draft_init(&s);
+    uar_memory_stream_summary done;
+    assert_int_equal(uar_memory_stream_summarise_sync(&done, f->memory, &who, id, &s, NULL), UAR_E_INVALID);
+    char *large = calloc(1, 65537);
+    assert_non_null(large);
+    for (size_t i = 0; i < 65536; i++)
+        large[i] = i % 8 == 7 ? ' ' : (char)('a' + i % 26);
+    for (int i = 0; i < 65; i++)
+        append_text(f, "ann", id, large);
+    free(large);
+    assert_int_equal(uar_memory_stream_summarise_sync(&done, f->memory, &who, id, &s, NULL), UAR_E_TOO_LARGE);
+    s.last = 3;
+    assert_int_equal(uar_memory_stream_summarise_sync(&done, f->memory, &who, id, &s, NULL), UAR_OK);
+    assert_sound(f);
+}
+
+/* Random bytes that take their time: another writer summarises in between. */
+typedef struct race {
+    memory_fixture *f;
+    uar_uuid id;
+    int fills;
+    uar_status other;
+} race;
+
+static void *summarise_first(void *arg) {
+    race *r = arg;
+    uar_memory_stream_summary done;
+    r->other = summarise_text(&done, r->f, "ann", r->id, 1, 2, "faster", NULL);
+    return NULL;
+}
+
+static uar_status slow_fill(void *ctx, uint8_t *out, size_t len) {
+    race *r = ctx;
+    memset(out, 0x11 + r->fills, len);
+    /* The check of the draft takes one, the row of the chosen text the next. */
+    if (++r->fills != 2) return UAR_OK;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, summarise_first, r) != 0) return UAR_E_INTERNAL;
+    return pthread_join(thread, NULL) == 0 ? UAR_OK : UAR_E_INTERNAL;
+}
+
+static void test_R14_a_summary_by_rule_yields_to_one_that_was_faster(void **state) {
+    memory_fixture *f = *state;
+    race r = { .f = f, .id = stream_of_tens(f, 6), .other = UAR_E_INTERNAL };
+    uar_random slow = { .struct_size = UAR_RANDOM_INIT, .ctx = &r, .fill = slow_fill };
+    uar_memory_options options;
+    uar_memory_options_init(&options);
+    options.random = &slow;
+    uar_memory *m = uar_memory_open(f->path, &options);
+    assert_int_equal(uar_memory_state(m, NULL), UAR_MEMORY_READY);
+    r.fills = 0;
+    uar_identity who = user_of("ann");
+    uar_memory_stream_summary_draft s;
+    uar_memory_stream_summary_draft_init(&s);
+    uar_memory_stream_summary done;
+    assert_int_equal(uar_memory_stream_summarise_sync(&done, m, &who, r.id, &s, NULL), UAR_E_CONFLICT);
+    assert_int_equal(r.other, UAR_OK);
+    assert_int_equal(uar_memory_stream_summarise_sync(&done, m, &who, r.id, &s, NULL), UAR_OK);
+    assert_int_equal(done.number, 8);
+    uar_memory_free(m);
+    assert_sound(f);
+}
+
 /* The check must be able to fail, or the tests that lean on it prove nothing. */
 static void the_check_sees_every_kind_of_harm(void **state) {
     memory_fixture *f = *state;
@@ -370,6 +439,8 @@ int main(void) {
         MEMORY_TEST(the_bundled_rule_fits_any_budget_and_any_script),
         MEMORY_TEST(the_bundled_rule_says_when_nothing_can_be_shorter),
         MEMORY_TEST(a_large_stream_is_summarised_by_rule_in_bounded_time),
+        MEMORY_TEST(the_bundled_rule_refuses_what_it_has_not_and_what_is_too_much),
+        MEMORY_TEST(test_R14_a_summary_by_rule_yields_to_one_that_was_faster),
         MEMORY_TEST(the_check_sees_every_kind_of_harm),
         MEMORY_TEST(a_damaged_entry_is_refused_when_it_is_read),
     };

@@ -293,6 +293,48 @@ static void json_of_a_window_names_gaps_and_entries(void **state) {
     uar_memory_stream_window_free(w);
 }
 
+static void json_of_a_stream_and_of_an_entry_is_what_an_export_holds(void **state) {
+    memory_fixture *f = *state;
+    uar_uuid id = open_stream(f, "ann", "log");
+    append_text(f, "ann", id, TEN);
+    uar_identity ann = user_of("ann");
+    text *out = malloc(sizeof *out);
+    assert_non_null(out);
+    memset(out, 0, sizeof *out);
+    assert_int_equal(uar_memory_stream_export_sync(f->memory, &ann, NULL, keep_line, out, NULL), UAR_OK);
+    char json[4096];
+    uar_memory_streams *s = get_stream(f, "ann", id);
+    assert_int_equal(uar_memory_stream_json(&s->streams[0], NULL, copy_piece, json), UAR_OK);
+    assert_non_null(strstr(out->bytes, json + 1)); /* behind what makes it a line of an export */
+    uar_memory_streams_free(s);
+    uar_memory_stream_entries *e = read_entries(f, "ann", id, 0, false, 1);
+    assert_int_equal(uar_memory_stream_entry_json(&e->entries[0], NULL, copy_piece, json), UAR_OK);
+    assert_non_null(strstr(out->bytes, json + 1));
+    uar_memory_stream_entries_free(e);
+    free(out);
+}
+
+static void a_key_of_an_import_appends_once_and_belongs_to_one_number(void **state) {
+    memory_fixture *f = *state;
+    uar_identity ann = user_of("ann");
+    failures fails;
+    static const char lines[] = "{\"kind\":\"stream\",\"name\":\"plan\"}\n"
+                                "{\"kind\":\"entry\",\"text\":\"a\",\"key\":\"k\"}\n";
+    uar_memory_stream_imported sum = import_text(f->memory, &ann, lines, &fails);
+    assert_true(sum.entries == 1);
+    sum = import_text(f->memory, &ann, lines, &fails);
+    assert_true(sum.entries == 0 && sum.skipped == 2 && sum.failed == 0);
+    sum = import_text(f->memory, &ann,
+                      "{\"kind\":\"stream\",\"name\":\"plan\"}\n"
+                      "{\"kind\":\"entry\",\"number\":2,\"text\":\"b\",\"key\":\"k\"}\n"
+                      "{\"kind\":\"entry\",\"number\":2,\"text\":\"b\",\"provenance\":7}\n",
+                      &fails);
+    assert_true(sum.entries == 0 && sum.failed == 2);
+    assert_int_equal(fails.code[0], UAR_E_EXISTS);
+    assert_int_equal(fails.code[1], UAR_E_SCHEMA);
+    assert_sound(f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(what_is_exported_and_imported_by_an_operator_is_the_same),
@@ -303,6 +345,8 @@ int main(void) {
         MEMORY_TEST(a_writer_that_fails_stops_the_export),
         MEMORY_TEST(an_export_under_way_holds_what_was_there_when_it_began),
         MEMORY_TEST(json_of_a_window_names_gaps_and_entries),
+        MEMORY_TEST(json_of_a_stream_and_of_an_entry_is_what_an_export_holds),
+        MEMORY_TEST(a_key_of_an_import_appends_once_and_belongs_to_one_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
