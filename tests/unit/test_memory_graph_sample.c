@@ -5,26 +5,21 @@ static void sample(uar_memory *memory, char *answer, size_t size) {
     uar_identity who = { UAR_IDENTITY_INIT, .user = uar_str_of("ann") };
     uar_memory_change ada, acme, change;
 
-    uar_memory_entity_draft person = { UAR_MEMORY_ENTITY_DRAFT_INIT };
-    person.name = uar_str_of("Ada");
-    person.kind = uar_str_of("person");
+    uar_memory_entity_draft person = { UAR_MEMORY_ENTITY_DRAFT_INIT, .name = uar_str_of("Ada"),
+                                       .kind = uar_str_of("person") };
     uar_memory_graph_put_sync(&ada, memory, &who, &person, NULL);
 
-    uar_memory_entity_draft company = { UAR_MEMORY_ENTITY_DRAFT_INIT };
-    company.name = uar_str_of("Acme");
-    company.kind = uar_str_of("company");
+    uar_memory_entity_draft company = { UAR_MEMORY_ENTITY_DRAFT_INIT, .name = uar_str_of("Acme"),
+                                        .kind = uar_str_of("company") };
     uar_memory_graph_put_sync(&acme, memory, &who, &company, NULL);
 
-    uar_memory_relation_draft works = { UAR_MEMORY_RELATION_DRAFT_INIT };
-    works.from = ada.id;
-    works.type = uar_str_of("works at");
-    works.to = acme.id;
-    works.valid_from_ms = INT64_C(1704067200000); /* 2024 */
+    uar_memory_relation_draft works = { UAR_MEMORY_RELATION_DRAFT_INIT, .from = ada.id, .to = acme.id,
+                                        .type = uar_str_of("works at"),
+                                        .valid_from_ms = INT64_C(1704067200000) }; /* 2024 */
     uar_memory_graph_relate_sync(&change, memory, &who, &works, NULL);
 
-    uar_memory_observation_draft note = { UAR_MEMORY_OBSERVATION_DRAFT_INIT };
-    note.entity = ada.id;
-    note.text = uar_str_of("prefers to be called in the morning");
+    uar_memory_observation_draft note = { UAR_MEMORY_OBSERVATION_DRAFT_INIT, .entity = ada.id,
+                                          .text = uar_str_of("prefers to be called in the morning") };
     uar_memory_graph_observe_sync(&change, memory, &who, &note, NULL);
 
     uar_memory_entity_hits *hits = NULL;
