@@ -4,7 +4,7 @@
 #include "memory/graph_json.h"
 
 /* Rows read in one snapshot. */
-#define BATCH 128
+#define BATCH 512
 
 typedef struct exporting {
     uar_memory *memory;

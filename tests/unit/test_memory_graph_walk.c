@@ -143,6 +143,31 @@ static void a_bound_that_is_met_is_told(void **state) {
     uar_memory_paths_free(p);
 }
 
+/* A goal with so many relations that the search around it is cut: the way in is found all the same. */
+static void a_crowded_goal_is_reached_within_the_bound(void **state) {
+    memory_fixture *f = *state;
+    uar_identity who = user_of("ann");
+    uar_uuid goal = put_entity(f, "ann", "goal", ""), start = put_entity(f, "ann", "start", "");
+    for (int i = 0; i < 120; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "fan %d", i);
+        relate(f, "ann", put_entity(f, "ann", name, ""), "likes", goal);
+    }
+    uar_uuid friend = put_entity(f, "ann", "friend", "");
+    relate(f, "ann", start, "knows", friend);
+    relate(f, "ann", friend, "knows", goal);
+    uar_memory_graph_filter filter;
+    uar_memory_graph_filter_init(&filter);
+    filter.direction = UAR_MEMORY_DIRECTION_OUT;
+    filter.max_visited = 60; /* the half of it is spent at the goal */
+    filter.max_length = 2;
+    uar_memory_paths *p = NULL;
+    assert_int_equal(uar_memory_graph_paths_sync(&p, f->memory, &who, start, goal, &filter, 10, NULL), UAR_OK);
+    assert_int_equal(p->count, 1);
+    assert_int_equal(p->paths[0].length, 2);
+    uar_memory_paths_free(p);
+}
+
 static void paths_of_one_type_or_one_time_use_no_other(void **state) {
     memory_fixture *f = *state;
     uar_identity who = user_of("ann");
@@ -274,6 +299,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(paths_are_exactly_the_ways_that_there_are),
         MEMORY_TEST(a_bound_that_is_met_is_told),
+        MEMORY_TEST(a_crowded_goal_is_reached_within_the_bound),
         MEMORY_TEST(paths_of_one_type_or_one_time_use_no_other),
         MEMORY_TEST(entities_are_found_by_names_aliases_and_observations),
         MEMORY_TEST(test_M13_any_text_is_a_question),
