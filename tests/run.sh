@@ -37,6 +37,7 @@ unset UAR_TEST_LOCALE || true
 mkdir -p out
 
 if [ "$mode" = bench ]; then
+    sh tests/bench/fetch_peers.sh out/peers
     setup_configure out/bench --buildtype=release -Darchive=disabled
     setup_compile out/bench
     shift

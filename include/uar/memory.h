@@ -323,6 +323,7 @@ typedef struct uar_memory_hit {
     double recency;   /**< 1 now, 0.5 after thirty days */
     double around;    /**< how much of `lexical` comes from its neighbours and the rest of its conversation */
     double relevance; /**< words and vector joined, before recency, importance and trust; at least 0 */
+    double time; /**< 0 to 1: how near its creation is to a time that the question speaks of; 0 if it speaks of none */
 } uar_memory_hit;
 
 /** Answer of a search. */

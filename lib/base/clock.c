@@ -137,17 +137,11 @@ const uar_random random_default = { .struct_size = UAR_RANDOM_INIT, .fill = syst
 #define DAYS_PER_400_YEARS INT64_C(146097)
 #define DAYS_TO_1970 INT64_C(719528) /* from 0000-01-01 */
 
-typedef struct civil_date {
-    int64_t year;
-    int month; /* 1-12 */
-    int day;   /* 1-31 */
-} civil_date;
-
 static bool is_leap(int64_t year) {
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-static int month_days(int64_t year, int month) {
+int civil_month_days(int64_t year, int month) {
     static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
     return month == 2 && is_leap(year) ? 29 : days[month - 1];
 }
@@ -159,15 +153,14 @@ static int64_t days_before_year(int64_t year) {
     return year * 365 + past / 4 - past / 100 + past / 400 + 1; /* + 1: year 0 is a leap year */
 }
 
-static int64_t days_of(civil_date date) {
+int64_t civil_days(civil_date date) {
     int64_t days = days_before_year(date.year) - DAYS_TO_1970;
     for (int month = 1; month < date.month; month++)
-        days += month_days(date.year, month);
+        days += civil_month_days(date.year, month);
     return days + date.day - 1;
 }
 
-/* The date of a day of the years 0000 to 9999. */
-static civil_date date_of(int64_t days) {
+civil_date civil_date_of(int64_t days) {
     int64_t from_zero = days + DAYS_TO_1970;
     civil_date date = { .year = from_zero * 400 / DAYS_PER_400_YEARS, .month = 1 };
     while (date.year > 0 && days_before_year(date.year) > from_zero)
@@ -175,8 +168,8 @@ static civil_date date_of(int64_t days) {
     while (days_before_year(date.year + 1) <= from_zero)
         date.year++;
     int64_t left = from_zero - days_before_year(date.year);
-    while (left >= month_days(date.year, date.month))
-        left -= month_days(date.year, date.month++);
+    while (left >= civil_month_days(date.year, date.month))
+        left -= civil_month_days(date.year, date.month++);
     date.day = (int)left + 1;
     return date;
 }
@@ -193,7 +186,7 @@ void time_format(char out[TIME_TEXT], int64_t wall_ms) {
     int64_t ms = wall_ms < first ? first : wall_ms > last ? last : wall_ms;
     int64_t days = (ms - first) / MS_PER_DAY - DAYS_TO_1970;
     int64_t rest = ms - days * MS_PER_DAY;
-    civil_date date = date_of(days);
+    civil_date date = civil_date_of(days);
     char *at = put_digits(out, date.year, 4);
     *at++ = '-';
     at = put_digits(at, date.month, 2);
@@ -242,8 +235,8 @@ static bool take_date(uar_str *text, int64_t *days) {
     if (!take_number(text, 4, 0, 9999, &year) || !take_char(text, '-', '-')) return false;
     date.year = year;
     if (!take_number(text, 2, 1, 12, &date.month) || !take_char(text, '-', '-')) return false;
-    if (!take_number(text, 2, 1, month_days(year, date.month), &date.day)) return false;
-    *days = days_of(date);
+    if (!take_number(text, 2, 1, civil_month_days(year, date.month), &date.day)) return false;
+    *days = civil_days(date);
     return true;
 }
 

@@ -17,6 +17,19 @@ void time_format(char out[TIME_TEXT], int64_t wall_ms);
  * of the next day. UAR_E_INVALID on anything else. */
 uar_status time_parse(int64_t *out, uar_str text);
 
+/* A date of the Gregorian calendar, also before there was one. */
+typedef struct civil_date {
+    int64_t year;
+    int month; /* 1-12 */
+    int day;   /* 1-31 */
+} civil_date;
+
+/* Days of a month of a year from 0 on. */
+int civil_month_days(int64_t year, int month);
+/* Days since 1970 of a date of the years 0 to 9999, and back. */
+int64_t civil_days(civil_date date);
+civil_date civil_date_of(int64_t days);
+
 /* A new version 7 UUID: 48 bits of wall ms, then random. Order within a millisecond is not promised.
  * Fails with what `random` fails with. */
 uar_status uuid_make(uar_uuid *out, const uar_clock *clock, const uar_random *random);

@@ -11,6 +11,7 @@
 #define UAR_LIB_INDEX_ENGINE_H
 
 #include "index/segment.h"
+#include "index/time_expression.h"
 #include "index/vector.h"
 
 typedef struct engine_cached {
@@ -72,7 +73,8 @@ typedef struct engine_term {
 typedef struct engine_question {
     const engine_term *terms; /* at most ENGINE_TERMS_MAX, each id once a kind */
     size_t term_count;
-    const float *vector; /* of length 1 and of the source's dimensions; NULL: by words */
+    const float *vector;    /* of length 1 and of the source's dimensions; NULL: by words */
+    const time_range *time; /* what was created then is better, if it speaks of a time; NULL: it doesn't */
     int64_t time_ms;
     bool as_of;                       /* what held at time_ms, else current documents */
     bool include_ended;               /* current ones that no longer hold at time_ms as well */
@@ -91,6 +93,7 @@ typedef struct engine_hit {
     double relevance; /* at least 0; by words alone, 1 is the best match of this question */
     double lexical;   /* 0 to 1: share of the question's words, weighted by their rarity, found in it or around it */
     double around;    /* how much of `lexical` came from around it */
+    double time;      /* 0 to 1: how near its creation is to the question's time */
     double cosine;    /* of the vectors themselves; 0 before engine_answer_rescore */
     bool has_vector;
     uint32_t number; /* in this answer */

@@ -23,14 +23,31 @@ static bool passes(const engine_question *q, const document *d) {
     return true;
 }
 
+/* By words alone what has none of them is found only by a time that is short enough to say something. */
+#define TIME_SAYS_MS (INT64_C(32) * 24 * 3600 * 1000)
+
+static bool is_of_time(const engine_answer *s, const document *d) {
+    const time_range *t = s->question.time;
+    return t != NULL && time_range_has(t, d->created_ms) && t->from_ms > INT64_MIN && t->until_ms < INT64_MAX &&
+           t->until_ms - t->from_ms < TIME_SAYS_MS;
+}
+
+static bool is_found(const engine_answer *s, const search_part *p, size_t at) {
+    return s->is_hybrid || s->near[p->base + at] != 0 || is_of_time(s, &p->segment->documents[at]);
+}
+
 static bool is_wanted(const engine_answer *s, const search_part *p, size_t at) {
-    if ((p->in[at] & s->in_mask) == 0 || (!s->is_hybrid && s->near[p->base + at] == 0)) return false;
+    if ((p->in[at] & s->in_mask) == 0 || !is_found(s, p, at)) return false;
     return passes(&s->question, &p->segment->documents[at]);
 }
 
 static double length_bonus(const engine_answer *s, uint32_t length, double log_mean) {
     double l = (length < ENGINE_LOGS ? (double)s->engine->logs[length] : log((double)length)) - log_mean;
     return SCORE_LENGTH * (l > 1 ? 1 : l < -1 ? -1 : l);
+}
+
+static double time_of(const engine_answer *s, const document *d) {
+    return s->question.time != NULL ? time_range_nearness(s->question.time, d->created_ms) : 0;
 }
 
 static double log_mean(const engine_answer *s) {
@@ -41,6 +58,7 @@ static double log_mean(const engine_answer *s) {
 static double relevance_of(const engine_answer *s, const search_part *p, size_t at, double cosine, double mean) {
     size_t number = p->base + at;
     double small = (double)s->bonus[number] + length_bonus(s, p->segment->length[at], mean);
+    small += SCORE_TIME * time_of(s, &p->segment->documents[at]);
     double sum = s->best > 0 ? (double)s->words[number] / s->best : 0;
     if (s->is_hybrid) {
         small *= SCORE_PRIORS_HYBRID;
@@ -101,7 +119,7 @@ static float weigh(engine_answer *s, best_list *best) {
         const search_part *p = &s->parts[i];
         for (size_t at = 0; at < p->segment->count; at++) {
             size_t number = p->base + at;
-            if (!s->is_hybrid && s->near[number] == 0) continue;
+            if (!is_found(s, p, at)) continue;
             float relevance = (float)relevance_of(s, p, at, (double)s->cosines[number], mean);
             s->relevance[number] = relevance;
             if (best->count == best->cap && relevance <= best->values[0]) continue;
@@ -212,6 +230,7 @@ bool engine_answer_next(engine_answer *s, engine_hit *out) {
                          .relevance = relevance,
                          .lexical = lexical,
                          .around = lexical > own ? lexical - own : 0,
+                         .time = time_of(s, d),
                          .has_vector = s->is_hybrid && s->cosines[top.number] > SEARCH_NO_COSINE,
                          .number = top.number };
     return true;

@@ -43,6 +43,8 @@ static inline float score_earned(float x) {
 #define SCORE_LENGTH 0.06
 #define SCORE_OPENING 0.05
 #define SCORE_ASKS (-0.08)
+/* The question speaks of a time, and the document was created then. */
+#define SCORE_TIME 0.3
 /* Their weight beside vectors. */
 #define SCORE_PRIORS_HYBRID 1.4
 

@@ -37,6 +37,8 @@ void segment_drop_bodies(index_segment *s) {
 
 void segment_dispose(index_segment *s) {
     segment_drop_bodies(s);
+    for (size_t i = 0; i < s->chunk_count; i++)
+        alloc_free(s->alloc, s->chunks[i].sums);
     alloc_free(s->alloc, s->chunks);
     alloc_free(s->alloc, s->documents);
     alloc_free(s->alloc, s->before);
@@ -101,20 +103,34 @@ static bool has_vectors(const segment_chunk *c, const index_source *source) {
 }
 
 /* The sum of the chunk's vectors, which it carries. */
-static uar_status add_sums(index_segment *s, const segment_chunk *c, const index_source *source, uar_error *err) {
-    if (!has_vectors(c, source)) return UAR_OK;
-    uar_status status = sums_room(s, source->dims);
-    size_t size = source->dims * 4;
-    uint8_t *bytes = status == UAR_OK ? (uint8_t *)alloc_bytes(s->alloc, size) : NULL;
-    if (bytes == NULL) return error_plain(err, UAR_E_NOMEM);
-    status = source->read(source->ctx, c->place.id, chunk_sums_at(&c->head), bytes, size, err);
+static uar_status read_sums(segment_chunk *c, const uar_allocator *a, const index_source *source, uar_error *err) {
+    size_t size = source->dims * sizeof(float);
+    float *sums = (float *)alloc_zeroed(a, 1, size);
+    uint8_t *bytes = (uint8_t *)alloc_bytes(a, size);
+    uar_status status = sums != NULL && bytes != NULL ? UAR_OK : error_plain(err, UAR_E_NOMEM);
+    if (status == UAR_OK) status = source->read(source->ctx, c->place.id, chunk_sums_at(&c->head), bytes, size, err);
     if (status == UAR_OK) {
-        status = chunk_sums_add(s->vector_sum, &c->head, bytes);
+        status = chunk_sums_add(sums, &c->head, bytes);
         if (status != UAR_OK) error_set(err, status, "a chunk of the index is damaged");
     }
-    alloc_free(s->alloc, bytes);
-    s->vectors += c->head.vectors;
+    alloc_free(a, bytes);
+    if (status == UAR_OK)
+        c->sums = sums;
+    else
+        alloc_free(a, sums);
     return status;
+}
+
+static uar_status add_sums(index_segment *s, segment_chunk *c, const index_source *source, uar_error *err) {
+    if (!has_vectors(c, source)) return UAR_OK;
+    uar_status status = sums_room(s, source->dims);
+    if (status != UAR_OK) return error_plain(err, status);
+    if (c->sums == NULL) status = read_sums(c, s->alloc, source, err);
+    if (status != UAR_OK) return status;
+    for (size_t i = 0; i < source->dims; i++)
+        s->vector_sum[i] += c->sums[i];
+    s->vectors += c->head.vectors;
+    return UAR_OK;
 }
 
 uar_status segment_read_documents(document *out, const segment_chunk *c, const uar_allocator *a,
@@ -164,7 +180,9 @@ static uar_status take_chunk(index_segment *s, segment_chunk *c, index_segment *
         memcpy(to, old->documents + known->base, c->head.count * sizeof *to);
         c->block = known->block;
         c->body = known->body;
+        c->sums = known->sums;
         known->block = NULL;
+        known->sums = NULL;
         if (c->block != NULL) s->body_bytes += segment_body_cost(c);
     } else {
         status = segment_read_documents(to, c, s->alloc, source, err);
@@ -259,7 +277,8 @@ static uar_status read_loose(index_segment *s, const segment_state *now, int64_t
     if (status == UAR_OK) {
         s->state = *now;
         count_bytes(s);
-        if (source->dims != 0) s->bytes += s->loose.slot_cap * vector_stride(source->dims);
+        if (source->dims != 0)
+            s->bytes += s->loose.slot_cap * vector_stride(source->dims) + (s->chunk_count + 1) * source->dims * 4;
     }
     return status;
 }

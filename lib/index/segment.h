@@ -17,6 +17,7 @@ typedef struct segment_chunk {
     chunk_place place;
     chunk_head head;
     uint32_t base; /* number of its first document */
+    float *sums;   /* of its vectors; NULL: it has none of the source's model */
     void *block;   /* NULL: its body isn't in memory */
     chunk_view body;
 } segment_chunk;

@@ -40,9 +40,8 @@ size_t vector_stride(size_t dims) {
     return (dims + 63) & ~(size_t)63;
 }
 
-/* The finisher of SplitMix64 over the number of the dimension: the top 24 bits as a number from -1/2 to 1/2. Part of the
- * stored format. */
-static float dither(size_t dimension) {
+/* The finisher of SplitMix64 over the number of the dimension: the top 24 bits as a number from -1/2 to 1/2. */
+float vector_dither(size_t dimension) {
     uint64_t x = ((uint64_t)dimension + 1) * UINT64_C(0x9E3779B97F4A7C15);
     x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
@@ -68,7 +67,7 @@ void vector_encode(int8_t *row, float *scale, const float *v, size_t dims) {
     float per_step = most > 0 ? ROW_STEPS / most : 0;
     *scale = most / ROW_STEPS;
     for (size_t i = 0; i < dims; i++)
-        row[i] = (int8_t)nearest(v[i] * per_step + dither(i), 128);
+        row[i] = (int8_t)nearest(v[i] * per_step + vector_dither(i), 128);
     memset(row + dims, 0, vector_stride(dims) - dims);
 }
 
@@ -77,10 +76,11 @@ typedef struct query_space {
     int16_t *wide;
     int8_t *high, *low;
     float *v;
+    uint8_t *table;
 } query_space;
 
 static uar_status make_space(query_space *space, void **block, const uar_allocator *a, size_t stride) {
-    char *memory = (char *)alloc_zeroed(a, stride, 2 + 1 + 1 + 4 + 1);
+    char *memory = (char *)alloc_zeroed(a, stride, 2 + 1 + 1 + 4 + 4 + 1);
     if (memory == NULL) return UAR_E_NOMEM;
     *block = memory;
     memory += (64 - ((uintptr_t)memory & 63)) & 63;
@@ -88,6 +88,7 @@ static uar_status make_space(query_space *space, void **block, const uar_allocat
     space->wide = (int16_t *)(void *)(memory + stride * 4);
     space->high = (int8_t *)(memory + stride * 6);
     space->low = (int8_t *)(memory + stride * 7);
+    space->table = (uint8_t *)(memory + stride * 8);
     return UAR_OK;
 }
 
@@ -115,12 +116,52 @@ static double encode_query(query_space *space, vector_query *q, const float *v) 
         space->high[i] = (int8_t)high;
         space->low[i] = (int8_t)(code - 128 * high);
         sum += code;
-        shift += (double)dither(i) * (double)q->step * code;
+        shift += (double)vector_dither(i) * (double)q->step * code;
         missed += pow((double)v[i] - (double)q->step * code, 2);
     }
     q->shift = (float)shift;
-    q->operand = (vector_operand){ space->wide, space->high, space->low, vector_stride(q->dims), 128 * sum };
+    q->operand =
+        (vector_operand){ space->wide, space->high, space->low, vector_stride(q->dims), 128 * sum, space->table };
     return sqrt(missed);
+}
+
+/* The largest sum of absolute values of four dimensions. */
+static float largest_four(const float *v, size_t dims) {
+    float most = 0;
+    for (size_t d = 0; d < dims; d += 4) {
+        float sum = 0;
+        for (size_t i = d; i < d + 4 && i < dims; i++)
+            sum += fabsf(v[i]);
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* The 16 sums of four codes, moved up by what is below 0 of them; returns by how much. */
+static int fill_four(uint8_t table[16], const int codes[4]) {
+    int sums[16] = { 0 }, below = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        below += codes[i] < 0 ? -codes[i] : 0;
+        for (unsigned bits = 0; bits < 1u << i; bits++)
+            sums[bits | 1u << i] = sums[bits] + codes[i];
+    }
+    for (unsigned bits = 0; bits < 16; bits++)
+        table[bits] = (uint8_t)(sums[bits] + below);
+    return below;
+}
+
+/* Four codes at most 127 in all, rounding included: two tables' sums fit into a byte. */
+static void fill_table(vector_query *q, uint8_t *table) {
+    float step = largest_four(q->v, q->dims) / 125;
+    int sum = 0, moved = 0;
+    for (size_t d = 0; d < q->dims; d += 4, table += 16) {
+        int codes[4] = { 0 };
+        for (size_t i = 0; i < 4 && d + i < q->dims; i++)
+            sum += codes[i] = nearest(q->v[d + i] / step, 128);
+        moved += fill_four(table, codes);
+    }
+    q->bit_step = 2 * step;
+    q->bit_shift = step * (float)(2 * moved + sum);
 }
 
 /* No error of a row is above half a step in each dimension. Single precision adds less than 2^-15 of a step. */
@@ -142,6 +183,7 @@ uar_status vector_query_init(vector_query *q, const uar_allocator *a, const floa
     if (status != UAR_OK) return status;
     double missed = encode_query(&space, &made, v);
     made.v = space.v;
+    fill_table(&made, space.table);
     made.slack = find_slack(v, dims, sqrt((double)length));
     made.margin = (float)(missed * 2 + (double)(dims / 8 + 32) * 0x1p-24);
     *q = made;
@@ -154,13 +196,13 @@ void vector_query_dispose(vector_query *q) {
 }
 
 /* How many integer products are kept on the stack at a time. */
-#define SCAN_ROWS 256
+#define SCAN_ROWS 1024
 
 void vector_scan(float *scores, const vector_query *q, const int8_t *rows, const float *scales, size_t count) {
     int32_t dots[SCAN_ROWS];
     while (count != 0) {
         size_t some = count < SCAN_ROWS ? count : SCAN_ROWS;
-        q->kernel->dots(dots, &q->operand, rows, some);
+        q->kernel->dots(dots, &q->operand, rows, NULL, some);
         for (size_t r = 0; r < some; r++)
             scores[r] = scales[r] * ((float)dots[r] * q->step - q->shift);
         rows += some * q->operand.stride;

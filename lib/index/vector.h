@@ -26,6 +26,9 @@ size_t vector_stride(size_t dims);
 /* `v` of length 1, `dims` 1 to VECTOR_DIMS_MAX; `row` has vector_stride(dims) bytes, all of them are written. */
 void vector_encode(int8_t *row, float *scale, const float *v, size_t dims);
 
+/* The fixed number between -1/2 and 1/2 that is added to a dimension before rounding. Part of the stored format. */
+float vector_dither(size_t dimension);
+
 /* A prepared question. Read-only once made: many threads may scan with it. */
 typedef struct vector_query {
     const uar_allocator *alloc;
@@ -38,6 +41,8 @@ typedef struct vector_query {
     float shift;  /* dot product of the query and the dither */
     float slack;  /* an exact cosine is off its score by at most scale * slack + margin, but for one row in 10^13 */
     float margin; /* rounding of the query's own codes and of single precision */
+    /* With b a row's bits as signs: q·b = bit_step * sum by the table - bit_shift, nearly. */
+    float bit_step, bit_shift;
 } vector_query;
 
 /* `v` of length 1, copied. The processor's best kernel. UAR_E_INVALID: no such size, or not of length 1; UAR_E_NOMEM. */

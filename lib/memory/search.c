@@ -20,6 +20,8 @@ typedef struct search {
     size_t term_count;
     float *vector; /* of the question; NULL: by words */
     float *room;   /* for the vector of a row */
+    bool has_time; /* the question speaks of a time */
+    time_range time;
 } search;
 
 static uar_status check_query(uar_str text, size_t limit, uar_error *err) {
@@ -81,6 +83,7 @@ static engine_question question_of(const search *s) {
     engine_question q = { .terms = s->terms,
                           .term_count = s->term_count,
                           .vector = s->vector,
+                          .time = s->has_time ? &s->time : NULL,
                           .time_ms = s->filter->time,
                           .as_of = s->filter->mode == FILTER_AS_OF,
                           .include_ended = s->filter->mode == FILTER_CURRENT,
@@ -153,7 +156,8 @@ static uar_status take_hit(hit_list *list, const search *s, const engine_hit *hi
                            .vector = hit->cosine,
                            .recency = score_recency(s->filter->time - v.r.created_ms),
                            .around = hit->around,
-                           .relevance = hit->relevance };
+                           .relevance = hit->relevance,
+                           .time = hit->time };
     place_hit(list, &out, s->limit);
     return UAR_OK;
 }
@@ -173,6 +177,16 @@ static uar_status gather_hits(hit_list *list, const search *s, engine_answer *an
     return UAR_OK;
 }
 
+/* Are there records that have expired and were not yet swept? The index still has them. */
+static uar_status find_expired(bool *out, const search *s, uar_error *err) {
+    query q;
+    query_begin(&q, &s->memory->database, SQL_EXPIRY_DUE);
+    query_int(&q, 18, s->filter->now);
+    query_int(&q, 19, 1);
+    *out = query_next(&q);
+    return query_end(&q, err);
+}
+
 /* Inside a snapshot. */
 static uar_status search_locked(hit_list *list, const search *s, uar_error *err) {
     segment_state *segments = NULL;
@@ -180,9 +194,13 @@ static uar_status search_locked(hit_list *list, const search *s, uar_error *err)
     uar_status status = shelf_segments(&segments, &count, s->memory, s->who, s->filter->given.scopes, err);
     if (status != UAR_OK) return status;
     engine_question question = question_of(s);
+    bool has_expired = false;
+    status = find_expired(&has_expired, s, err);
+    question.is_open = question.is_open || has_expired;
     index_source source = shelf_source(s->memory);
     engine_answer *answer = NULL;
-    status = engine_search(&answer, &s->memory->shelf.engine, &question, segments, count, &source, err);
+    if (status == UAR_OK)
+        status = engine_search(&answer, &s->memory->shelf.engine, &question, segments, count, &source, err);
     if (status == UAR_OK) {
         if (engine_answer_is_hybrid(answer)) list->head.mode = "hybrid";
         status = gather_hits(list, s, answer, err);
@@ -194,6 +212,8 @@ static uar_status search_locked(hit_list *list, const search *s, uar_error *err)
 
 static uar_status search_prepared(hit_list *list, search *s, uar_str text, uar_error *err) {
     uar_status status = take_terms(s, text);
+    if (status == UAR_OK)
+        status = time_expression_find(&s->has_time, &s->time, &s->memory->alloc, text, s->filter->time);
     if (status == UAR_OK) status = take_vector(s, text);
     if (status != UAR_OK) return error_plain(err, status);
     status = memory_enter_read(s->memory, err);
