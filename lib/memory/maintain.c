@@ -120,8 +120,9 @@ static uar_status look_at_file(database *db, uar_error *err) {
 
 /* SQLite tells a want of memory as a fault of a page. What is wrong in the file is there at a second look too. */
 static uar_status check_file(database *db, uar_error *err) {
-    uar_status status = look_at_file(db, NULL);
-    return status == UAR_E_CORRUPT ? look_at_file(db, err) : status == UAR_OK ? UAR_OK : error_plain(err, status);
+    uar_error why = UAR_ERROR_INIT;
+    uar_status status = look_at_file(db, &why);
+    return status == UAR_E_CORRUPT ? look_at_file(db, err) : error_copy(err, &why);
 }
 
 static uar_status number(database *db, sql_id id, int64_t *out, uar_error *err) {
