@@ -63,6 +63,8 @@ static const option draft_options[] = {
     { "fact", "SUBJECT/ATTRIBUTE", "slot that holds one current fact; the first / splits" },
     { "created", "RFC3339", "when it was said (default: now)" },
     { "valid-until", "RFC3339", "when it ends (default: never)" },
+    { "ttl", "TIME", "erase it after this time: 90s, 15m, 12h, 30d, 4w" },
+    { "expires", "RFC3339", "erase it then" },
     OPTIONS_END,
 };
 
@@ -73,6 +75,7 @@ static const option filter_options[] = {
     { "metadata", "JSON", "only with these members in the metadata" },
     { "since", "DATE", "created at or after (RFC 3339, or a day)" },
     { "before", "DATE", "created before" },
+    { "older-than", "TIME", "created longer ago than this: 12h, 30d, 4w" },
     OPTIONS_END,
 };
 
@@ -98,12 +101,20 @@ static const option update_options[] = {
     { "category", "C", "new labels; may be given again" },
     { "metadata", "JSON", "new object" },
     { "importance", "X", "new importance" },
+    { "ttl", "TIME", "erase it after this time: 90s, 15m, 12h, 30d, 4w" },
+    { "expires", "RFC3339", "erase it then; never keeps it" },
     { "revision", "N", "only if it is at this revision" },
     OPTIONS_END,
 };
 
 static const option delete_options[] = {
     { "yes", NULL, "needed to delete all that match filters" },
+    OPTIONS_END,
+};
+
+static const option compress_options[] = {
+    { "summary", "TEXT", "the summary (default: sentences of the records, chosen by a rule)" },
+    { "yes", NULL, "needed without a filter" },
     OPTIONS_END,
 };
 
@@ -204,7 +215,23 @@ static const command commands[] = {
       "write all records, one JSON object a line",
       { filter_options, operator_options },
       cmd_memory_export },
-    LATER("memory", "compress", ""),
+    { "memory",
+      "compress",
+      "",
+      0,
+      0,
+      "put one summary in the place of all that match",
+      { compress_options, filter_options, operator_options },
+      cmd_memory_compress },
+    { "memory",
+      "purge",
+      "ID",
+      1,
+      1,
+      "erase what a record superseded or summarises",
+      { operator_options },
+      cmd_memory_purge },
+    { "memory", "sweep", "", 0, 0, "erase what has expired", { NULL }, cmd_memory_sweep },
     { "memory", "reindex", "", 0, 0, "build the word index anew", { NULL }, cmd_memory_reindex },
     SUBGROUP("memory", "graph", "entities, how they are related, what is known of them"),
     SUBGROUP("memory", "stream", "the steps of long tasks"),

@@ -45,5 +45,8 @@ int cmd_memory_history(struct app *app);
 int cmd_memory_stats(struct app *app);
 int cmd_memory_import(struct app *app);
 int cmd_memory_export(struct app *app);
+int cmd_memory_compress(struct app *app);
+int cmd_memory_purge(struct app *app);
+int cmd_memory_sweep(struct app *app);
 
 #endif
