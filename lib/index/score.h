@@ -69,6 +69,8 @@ double score_trust(unsigned tier);
 double score_fuse(double lexical, bool has_vector, double vector);
 /* 1 now, half of it after thirty days, and so on; what lies ahead counts as now. */
 double score_recency(int64_t age_ms);
+/* The same of a time, whatever the two are. */
+double score_recency_at(int64_t now_ms, int64_t created_ms);
 /* Relevance moved by at most a fifth up or down. recency, importance and trust are 0 to 1. */
 double score_adjust(double relevance, double recency, double importance, double trust);
 
