@@ -1,6 +1,7 @@
 #!/bin/sh
 # Make the installed archive: one relocatable object of the library and of the libraries it stands on, in which every
-# symbol but uar_* is local, so that an app may link its own SQLite, cJSON or mbedtls beside it.
+# symbol but uar_* is local, so that an app may link its own SQLite, cJSON or mbedtls beside it. UAR_KEEP, if set, is the
+# pattern of the symbols that stay instead of uar_*.
 # usage: prelink.sh OUTPUT WORK_DIR LIBUAR_INTERNAL PART... -- CC [ARG...]
 # A PART is a C file, the path of a static library, or the name of one that the compiler finds.
 set -eu
@@ -44,6 +45,6 @@ done
 
 # shellcheck disable=SC2086
 "${LD:-ld}" -r -o "$work/all.o" --whole-archive "$internal" --no-whole-archive --start-group $inputs --end-group
-"${OBJCOPY:-objcopy}" --wildcard --keep-global-symbol='uar_*' "$work/all.o" "$work/uar.o"
+"${OBJCOPY:-objcopy}" --wildcard --keep-global-symbol="${UAR_KEEP:-uar_*}" "$work/all.o" "$work/uar.o"
 "${OBJCOPY:-objcopy}" --wildcard --localize-symbol='uar_i_*' "$work/uar.o"
 "${AR:-ar}" rcsD "$output" "$work/uar.o"

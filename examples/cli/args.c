@@ -21,19 +21,17 @@ static const option *find_option(const command *c, const char *name, size_t len)
     return found;
 }
 
-/* A command whose verb is still to come. */
-static bool is_group(const command *c) {
-    return c->verb != NULL && c->verb[0] == '\0';
-}
-
 /* The message is `before`, then `text` made visible, then `after`. */
 static void fault_set(args_fault *fault, const args *a, const char *before, const char *text, const char *after) {
     text_buffer shown = { 0 };
     text_add_visible(&shown, uar_str_of(text), false);
     snprintf(fault->message, sizeof fault->message, "%s%s%s", before, shown.data != NULL ? shown.data : "", after);
     text_free(&shown);
-    const char *name = a->command != NULL ? a->command->name : "";
-    snprintf(fault->hint, sizeof fault->hint, "see 'uar %s%s--help'", name, name[0] != '\0' ? " " : "");
+    const command *c = a->command;
+    const char *group = c != NULL && c->verb != NULL ? c->verb : "";
+    const char *space = strrchr(group, ' ');
+    snprintf(fault->hint, sizeof fault->hint, "see 'uar %s%s%.*s--help'", c != NULL ? c->name : "",
+             c != NULL ? " " : "", space != NULL ? (int)(space - group) + 1 : 0, group);
 }
 
 static void add_value(args *a, const char *name, const char *value) {
@@ -76,16 +74,16 @@ static bool take_option(args *a, args_fault *fault, int argc, char **argv, int *
     return true;
 }
 
-/* The first operand names the command, the second the verb of those that have verbs. */
+/* The first operand names the command, the next ones the verb of those that have verbs. */
 static bool take_operand(args *a, args_fault *fault, const char *text) {
     if (a->word == NULL) {
         a->word = text;
-        a->command = command_find(text, NULL);
+        a->command = command_find(text);
         if (a->command == NULL) fault_set(fault, a, "unknown command '", text, "'");
         return a->command != NULL;
     }
-    if (is_group(a->command)) {
-        const command *verb = command_find(a->command->name, text);
+    if (command_is_group(a->command)) {
+        const command *verb = command_find_verb(a->command, text);
         if (verb == NULL) {
             fault_set(fault, a, "unknown subcommand '", text, "'");
             return false;
@@ -103,8 +101,11 @@ static bool check_operands(const args *a, args_fault *fault) {
         fault_set(fault, a, "no command given", "", "");
         return false;
     }
-    if (is_group(c)) {
-        fault_set(fault, a, "'uar ", c->name, "' needs a subcommand");
+    if (command_is_group(c)) {
+        char name[64];
+        snprintf(name, sizeof name, "%s %s", c->name, c->verb);
+        name[strlen(name) - 1] = '\0'; /* a group's name ends in a space */
+        fault_set(fault, a, "'uar ", name, "' needs a subcommand");
         return false;
     }
     if (c->run == NULL) return true;
@@ -128,7 +129,7 @@ bool args_parse(args *out, args_fault *fault, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *text = argv[i];
         /* What isn't in this version has no tables: only its name counts. */
-        bool later = out->command != NULL && out->command->run == NULL && !is_group(out->command);
+        bool later = out->command != NULL && out->command->run == NULL && !command_is_group(out->command);
         if (options && strcmp(text, "--") == 0) {
             options = false;
         } else if (options && text[0] == '-' && text[1] != '\0') {

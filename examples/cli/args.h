@@ -24,7 +24,7 @@ struct app;
 /* One command, or one verb of a command. */
 typedef struct command {
     const char *name;
-    const char *verb;     /* NULL: the command has none; "": the entry that stands for all its verbs */
+    const char *verb;     /* NULL: the command has none; "", or a word and a space: stands for all that begin so */
     const char *operands; /* as help shows them */
     size_t least;         /* operands */
     size_t most;

@@ -133,8 +133,9 @@ int cmd_memory_update(app *a) {
     if (code == CODE_OK && text != NULL) code = check_content(a, text);
     if (code == CODE_OK) code = patch_from_args(&patch, labels, a, text);
     if (code == CODE_OK && text == NULL && patch.type == 0 && !patch.set_categories && patch.metadata.ptr == NULL &&
-        patch.importance < 0)
-        return report_usage(a, "give a new text, or --type, --category, --metadata, --importance", "nothing to change");
+        patch.importance < 0 && patch.expires_ms == 0)
+        return report_usage(a, "give a new text, or --type, --category, --metadata, --importance, --ttl, --expires",
+                            "nothing to change");
     if (code == CODE_OK) code = stores_memory_open(&memory, a);
     if (code != CODE_OK) return code;
     uar_identity who = identity_of(a);

@@ -1,11 +1,10 @@
 /* Every command, its options and its help. One line of a table each: what isn't listed is refused by name. */
 #include "commands.h"
 
+#include "command_table.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#define OPTIONS_END \
-    { NULL, NULL, NULL }
 
 const option global_options[] = {
     { "store", "DIR", "where the stores lie (default: $XDG_DATA_HOME/uar, or ~/.local/share/uar)" },
@@ -64,6 +63,8 @@ static const option draft_options[] = {
     { "fact", "SUBJECT/ATTRIBUTE", "slot that holds one current fact; the first / splits" },
     { "created", "RFC3339", "when it was said (default: now)" },
     { "valid-until", "RFC3339", "when it ends (default: never)" },
+    { "ttl", "TIME", "erase it after this time: 90s, 15m, 12h, 30d, 4w" },
+    { "expires", "RFC3339", "erase it then" },
     OPTIONS_END,
 };
 
@@ -74,6 +75,7 @@ static const option filter_options[] = {
     { "metadata", "JSON", "only with these members in the metadata" },
     { "since", "DATE", "created at or after (RFC 3339, or a day)" },
     { "before", "DATE", "created before" },
+    { "older-than", "TIME", "created longer ago than this: 12h, 30d, 4w" },
     OPTIONS_END,
 };
 
@@ -99,12 +101,20 @@ static const option update_options[] = {
     { "category", "C", "new labels; may be given again" },
     { "metadata", "JSON", "new object" },
     { "importance", "X", "new importance" },
+    { "ttl", "TIME", "erase it after this time: 90s, 15m, 12h, 30d, 4w" },
+    { "expires", "RFC3339", "erase it then; never keeps it" },
     { "revision", "N", "only if it is at this revision" },
     OPTIONS_END,
 };
 
 static const option delete_options[] = {
     { "yes", NULL, "needed to delete all that match filters" },
+    OPTIONS_END,
+};
+
+static const option compress_options[] = {
+    { "summary", "TEXT", "the summary (default: sentences of the records, chosen by a rule)" },
+    { "yes", NULL, "needed without a filter" },
     OPTIONS_END,
 };
 
@@ -117,11 +127,6 @@ static const option doctor_options[] = {
     { "repair", NULL, "not in this version" },
     OPTIONS_END,
 };
-
-#define LATER(name, verb, operands) \
-    { name, verb, operands, 0, 0, "not in this version", { NULL }, NULL }
-#define GROUP(name, summary) \
-    { name, "", "", 0, 0, summary, { NULL }, NULL }
 
 static const command commands[] = {
     { "chat", NULL, "", 0, 0, "talk; or lines on stdin, answers on stdout", { chat_options }, cmd_chat },
@@ -210,10 +215,26 @@ static const command commands[] = {
       "write all records, one JSON object a line",
       { filter_options, operator_options },
       cmd_memory_export },
-    LATER("memory", "compress", ""),
+    { "memory",
+      "compress",
+      "",
+      0,
+      0,
+      "put one summary in the place of all that match",
+      { compress_options, filter_options, operator_options },
+      cmd_memory_compress },
+    { "memory",
+      "purge",
+      "ID",
+      1,
+      1,
+      "erase what a record superseded or summarises",
+      { operator_options },
+      cmd_memory_purge },
+    { "memory", "sweep", "", 0, 0, "erase what has expired", { NULL }, cmd_memory_sweep },
     { "memory", "reindex", "", 0, 0, "build the word index anew", { NULL }, cmd_memory_reindex },
-    LATER("memory", "graph", "..."),
-    LATER("memory", "stream", "..."),
+    SUBGROUP("memory", "graph", "entities, how they are related, what is known of them"),
+    SUBGROUP("memory", "stream", "the steps of long tasks"),
     GROUP("settings", "look at and change settings"),
     { "settings", "list", "", 0, 0, "all settings", { NULL }, cmd_settings_list },
     { "settings", "get", "KEY", 1, 1, "one setting", { NULL }, cmd_settings_get },
@@ -225,15 +246,48 @@ static const command commands[] = {
     LATER("mcp", NULL, ""),
     LATER("admin", NULL, "METHOD PATH [BODY]"),
     { "doctor", NULL, "", 0, 0, "is everything there, and is it well?", { doctor_options }, cmd_doctor },
+    COMMANDS_END,
 };
 
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+static const command *const tables[] = { commands, memory_graph_commands, memory_stream_commands };
 
-const command *command_find(const char *name, const char *verb) {
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        const command *c = &commands[i];
-        if (strcmp(c->name, name) != 0) continue;
-        if (verb == NULL || (c->verb != NULL && c->verb[0] != '\0' && strcmp(c->verb, verb) == 0)) return c;
+enum { TABLE_COUNT = sizeof tables / sizeof tables[0] };
+
+/* The n-th entry of all tables; NULL behind the last. */
+static const command *command_at(size_t n) {
+    for (size_t t = 0; t < TABLE_COUNT; t++)
+        for (const command *c = tables[t]; c->name != NULL; c++)
+            if (n-- == 0) return c;
+    return NULL;
+}
+
+const command *command_find(const char *name) {
+    const command *c = NULL;
+    for (size_t i = 0; (c = command_at(i)) != NULL; i++)
+        if (strcmp(c->name, name) == 0) return c;
+    return NULL;
+}
+
+bool command_is_group(const command *c) {
+    return c->verb != NULL && (c->verb[0] == '\0' || c->verb[strlen(c->verb) - 1] == ' ');
+}
+
+/* What a verb says behind the group's own words, or NULL if it isn't one of its verbs. A group's own ends in a space. */
+static const char *word_in(const command *group, const command *c) {
+    size_t len = strlen(group->verb);
+    if (strcmp(c->name, group->name) != 0 || c->verb == NULL || strncmp(c->verb, group->verb, len) != 0) return NULL;
+    const char *word = c->verb + len;
+    const char *space = strchr(word, ' ');
+    return word[0] != '\0' && (space == NULL || space[1] == '\0') ? word : NULL;
+}
+
+const command *command_find_verb(const command *group, const char *word) {
+    const command *c = NULL;
+    size_t len = strlen(word);
+    if (len == 0 || strchr(word, ' ') != NULL) return NULL;
+    for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
+        const char *each = word_in(group, c);
+        if (each != NULL && strncmp(each, word, len) == 0 && (each[len] == '\0' || each[len] == ' ')) return c;
     }
     return NULL;
 }
@@ -248,18 +302,26 @@ static void print_options(const char *title, const option *table) {
     }
 }
 
+/* "memory graph", without the space that a group's name ends in. */
+static void full_name(char *out, size_t size, const command *c) {
+    snprintf(out, size, "%s%s%s", c->name, c->verb != NULL ? " " : "", c->verb != NULL ? c->verb : "");
+    size_t len = strlen(out);
+    if (len > 0 && out[len - 1] == ' ') out[len - 1] = '\0';
+}
+
 static void print_usage_line(const command *c) {
-    char left[64];
-    bool verb = c->verb != NULL && c->verb[0] != '\0';
-    snprintf(left, sizeof left, "%s%s%s%s%s", c->name, verb ? " " : "", verb ? c->verb : "",
-             c->operands[0] != '\0' ? " " : "", c->operands);
+    char name[64];
+    char left[96];
+    full_name(name, sizeof name, c);
+    snprintf(left, sizeof left, "%s%s%s", name, c->operands[0] != '\0' ? " " : "", c->operands);
     printf("  %-26s %s\n", left, c->summary);
 }
 
 static void print_own_options(const command *c) {
-    char title[64];
-    snprintf(title, sizeof title, "\nOptions of %s%s%s:", c->name, c->verb != NULL ? " " : "",
-             c->verb != NULL ? c->verb : "");
+    char name[64];
+    char title[96];
+    full_name(name, sizeof name, c);
+    snprintf(title, sizeof title, "\nOptions of %s:", name);
     const char *heading = title;
     for (size_t i = 0; i < OPTION_TABLES && c->options[i] != NULL; i++, heading = "")
         print_options(heading, c->options[i]);
@@ -268,8 +330,9 @@ static void print_own_options(const command *c) {
 static void print_program(void) {
     printf("uar: an agent runtime on the command line, over libuar\n\nusage: uar [global options] COMMAND …\n\n"
            "Commands:\n");
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (commands[i].verb == NULL || commands[i].verb[0] == '\0') print_usage_line(&commands[i]);
+    const command *c = NULL;
+    for (size_t i = 0; (c = command_at(i)) != NULL; i++)
+        if (c->verb == NULL || c->verb[0] == '\0') print_usage_line(c);
     print_options("\nGlobal options:", global_options);
     printf("  %-26s %s\n  %-26s %s\n", "--help", "this text; behind a command: about it", "--version", "the version");
     printf(
@@ -285,17 +348,14 @@ void help_print(const command *c) {
         print_program();
         return;
     }
-    bool all = c->verb != NULL && c->verb[0] == '\0';
-    printf("usage: uar [global options] %s%s\n\n", c->name, all ? " SUBCOMMAND …" : " …");
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        const command *each = &commands[i];
-        if (each == c ? !all : all && strcmp(each->name, c->name) == 0 && each->verb[0] != '\0') print_usage_line(each);
-    }
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        const command *each = &commands[i];
-        if (each == c || (all && strcmp(each->name, c->name) == 0)) {
-            if (each->options[0] != NULL) print_own_options(each);
-        }
-    }
+    char name[64];
+    full_name(name, sizeof name, c);
+    bool all = command_is_group(c);
+    const command *each = NULL;
+    printf("usage: uar [global options] %s%s\n\n", name, all ? " SUBCOMMAND …" : " …");
+    for (size_t i = 0; (each = command_at(i)) != NULL; i++)
+        if (all ? word_in(c, each) != NULL : each == c) print_usage_line(each);
+    for (size_t i = 0; (each = command_at(i)) != NULL; i++)
+        if (each->options[0] != NULL && (each == c || (all && word_in(c, each) != NULL))) print_own_options(each);
     printf("\nGlobal options: see 'uar --help'.\n");
 }

@@ -9,8 +9,16 @@
 /* Options that every command takes. */
 extern const option global_options[];
 
-/* The entry of a command (`verb` NULL: the command itself, or the entry that stands for its verbs), or NULL. */
-const command *command_find(const char *name, const char *verb);
+/* The entry of a command, or the one that stands for its verbs; NULL: there is none. */
+const command *command_find(const char *name);
+/* True for an entry that stands for verbs: another word must follow. */
+bool command_is_group(const command *c);
+/* The verb `word` of a group, which may be a group again, or NULL. */
+const command *command_find_verb(const command *group, const char *word);
+
+/* Commands of three words, each table in a file of its own. They end with an empty name. */
+extern const command memory_graph_commands[];
+extern const command memory_stream_commands[];
 
 /* Print help: of the whole program if `c` is NULL, else of one command with its verbs. */
 void help_print(const command *c);
@@ -37,5 +45,8 @@ int cmd_memory_history(struct app *app);
 int cmd_memory_stats(struct app *app);
 int cmd_memory_import(struct app *app);
 int cmd_memory_export(struct app *app);
+int cmd_memory_compress(struct app *app);
+int cmd_memory_purge(struct app *app);
+int cmd_memory_sweep(struct app *app);
 
 #endif

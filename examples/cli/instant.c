@@ -2,6 +2,7 @@
 #include "instant.h"
 
 #include <stdio.h>
+#include <time.h>
 
 static int64_t days_from_civil(int64_t year, int64_t month, int64_t day) {
     year -= month <= 2;
@@ -87,4 +88,28 @@ void instant_show(char out[INSTANT_TEXT], int64_t ms) {
     year += era * 400 + (month <= 2);
     snprintf(out, INSTANT_TEXT, "%04d-%02d-%02d %02d:%02d", (int)year, (int)month, (int)day, (int)(of_day / 60),
              (int)(of_day % 60));
+}
+
+bool instant_span_parse(int64_t *ms, const char *text) {
+    static const struct {
+        char name;
+        int64_t ms;
+    } units[] = { { 's', 1000 }, { 'm', 60000 }, { 'h', 3600000 }, { 'd', 86400000 }, { 'w', 604800000 } };
+    int64_t number = 0;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9' && number < INT64_C(10000000000); p++)
+        number = number * 10 + (*p - '0');
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (number == 0 || p[0] != units[i].name || p[1] != '\0') continue;
+        if (number > INT64_C(3155760000000) / units[i].ms) return false;
+        *ms = number * units[i].ms;
+        return true;
+    }
+    return false;
+}
+
+int64_t instant_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }

@@ -37,6 +37,28 @@ static int date_of(int64_t *out, const app *a, const char *name) {
     return report_usage(a, "write 2026-01-31 or 2026-01-31T12:30:00Z", "--%s is no date: '%s'", name, text);
 }
 
+/* The time from now on, or back from now, that an option names. */
+static int span_of(int64_t *out, const app *a, const char *name, int direction) {
+    const char *text = args_get(&a->args, name);
+    int64_t span = 0;
+    if (text == NULL) return CODE_OK;
+    if (!instant_span_parse(&span, text))
+        return report_usage(a, "write 90s, 15m, 12h, 30d or 4w", "--%s is no time: '%s'", name, text);
+    *out = instant_now() + direction * span;
+    return CODE_OK;
+}
+
+static int expiry_of(int64_t *out, const app *a) {
+    const char *text = args_get(&a->args, "expires");
+    if (text != NULL && args_has(&a->args, "ttl")) return report_usage(a, NULL, "give --ttl or --expires, not both");
+    if (text != NULL && strcmp(text, "never") == 0) {
+        *out = UAR_MEMORY_OPEN_END;
+        return CODE_OK;
+    }
+    int code = date_of(out, a, "expires");
+    return code == CODE_OK ? span_of(out, a, "ttl", 1) : code;
+}
+
 static int metadata_of(uar_str *out, const app *a) {
     const char *text = args_get(&a->args, "metadata");
     if (text == NULL) return CODE_OK;
@@ -95,12 +117,16 @@ static int filter_sets(uar_memory_filter *out, const app *a) {
 }
 
 int filter_from_args(uar_memory_filter *out, bool *given, const app *a) {
-    static const char *const names[] = { "scope", "type", "category", "metadata", "since", "before", "as-of" };
+    static const char *const names[] = { "scope", "type",   "category",   "metadata",
+                                         "since", "before", "older-than", "as-of" };
     uar_memory_filter_init(out);
     int code = filter_sets(out, a);
     if (code == CODE_OK) code = metadata_of(&out->metadata, a);
     if (code == CODE_OK) code = date_of(&out->after_ms, a, "since");
     if (code == CODE_OK) code = date_of(&out->before_ms, a, "before");
+    if (code == CODE_OK && out->before_ms != 0 && args_has(&a->args, "older-than"))
+        return report_usage(a, NULL, "give --before or --older-than, not both");
+    if (code == CODE_OK) code = span_of(&out->before_ms, a, "older-than", -1);
     if (code == CODE_OK) code = date_of(&out->as_of_ms, a, "as-of");
     out->include_past = args_has(&a->args, "include-past");
     if (given != NULL) *given = false;
@@ -192,6 +218,7 @@ int draft_from_args(uar_memory_draft *out, uar_str *labels, const app *a, const 
     if (code == CODE_OK) code = fact_of(out, a);
     if (code == CODE_OK) code = date_of(&out->created_ms, a, "created");
     if (code == CODE_OK) code = date_of(&out->valid_until_ms, a, "valid-until");
+    if (code == CODE_OK) code = expiry_of(&out->expires_ms, a);
     return code;
 }
 
@@ -207,6 +234,7 @@ int patch_from_args(uar_memory_patch *out, uar_str *labels, const app *a, const 
     out->set_categories = out->category_count > 0;
     if (code == CODE_OK) code = metadata_of(&out->metadata, a);
     if (code == CODE_OK) code = importance_of(&out->importance, a);
+    if (code == CODE_OK) code = expiry_of(&out->expires_ms, a);
     if (code == CODE_OK && revision != NULL && (!parse_number(&out->expected, revision, INT64_MAX) || !out->expected))
         return report_usage(a, NULL, "--revision takes a whole number from 1, not '%s'", revision);
     return code;

@@ -65,7 +65,8 @@ static uar_status run_pass(batch *p) {
     window windows[PASS_WINDOWS];
     for (size_t i = 0; i < p->count; i++) {
         const span *own = &p->spans[i];
-        windows[i] = (window){ prefix->ids, p->ids.ids + own->at, prefix->len, own->len };
+        const int32_t *ids = own->len != 0 ? p->ids.ids + own->at : NULL;
+        windows[i] = (window){ prefix->ids, ids, prefix->len, own->len };
     }
     uar_status status = encoder_run(p->vectors, &p->b->encoder, &p->scratch, windows, p->count);
     if (status == UAR_OK) status = gather(p);

@@ -72,8 +72,7 @@ static uar_status check_entries(const safetensors *s, uar_error *err) {
 
 static uar_status header_length(size_t *out, source *from, uar_error *err) {
     uint8_t raw[8];
-    if (from->size < sizeof raw)
-        return error_set(err, UAR_E_CORRUPT, "the weights are shorter than their first 8 bytes");
+    if (from->size < sizeof raw) return error_set(err, UAR_E_CORRUPT, "the weights end inside their first 8 bytes");
     uar_status status = source_read(raw, from, 0, sizeof raw, err);
     if (status != UAR_OK) return status;
     uint64_t len = 0;

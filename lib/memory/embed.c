@@ -1,5 +1,5 @@
 /*
- * Owns: calls of the host's embedder and the vectors of the last questions.
+ * Owns: calls of the host's embedder.
  * Invariants: an embed_call has two references, the waiter's and the completion's, so that an answer that comes after the
  * waiter has left still finds its place; it is in the door's list exactly while somebody waits for it.
  */
@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <stdatomic.h>
 
-#include "base/completion.h"
 #include "base/error.h"
 #include "base/str.h"
 #include "index/vector.h"
@@ -61,22 +60,20 @@ static embed_call *call_new(const uar_allocator *a, size_t count, size_t dims) {
     return call;
 }
 
-/* Under the lock of the call. */
-static void take_answer(embed_call *call, const completion_result *r) {
+uar_status embed_take_answer(float *out, const completion_result *r, size_t count, size_t dims, uar_error *err) {
     if (r->status != UAR_OK)
-        error_set(&call->error, r->status, "%s", r->message != NULL ? r->message : uar_status_text(r->status));
-    else if (r->vector_count != call->count || r->vector_dims != call->dims)
-        error_set(&call->error, UAR_E_INVALID,
-                  "the embedder gave %zu vectors of %zu numbers, %zu of %zu were asked for", r->vector_count,
-                  r->vector_dims, call->count, call->dims);
-    else
-        memcpy(call->vectors, r->vectors, call->count * call->dims * sizeof(float));
+        return error_set(err, r->status, "%s", r->message != NULL ? r->message : uar_status_text(r->status));
+    if (r->vector_count != count || r->vector_dims != dims)
+        return error_set(err, UAR_E_INVALID, "the embedder gave %zu vectors of %zu numbers, %zu of %zu were asked for",
+                         r->vector_count, r->vector_dims, count, dims);
+    memcpy(out, r->vectors, count * dims * sizeof *out);
+    return UAR_OK;
 }
 
 static void on_end(void *arg, const completion_result *result) {
     embed_call *call = arg;
     mutex_lock(&call->lock);
-    take_answer(call, result);
+    (void)embed_take_answer(call->vectors, result, call->count, call->dims, &call->error);
     call->ended = true;
     condition_signal(&call->changed);
     mutex_unlock(&call->lock);
@@ -133,8 +130,8 @@ static void list_remove(embed_door *door, embed_call *call) {
     mutex_unlock(&door->lock);
 }
 
-static void call_embedder(uar_memory *m, uar_embed_purpose purpose, const uar_str *texts, size_t count,
-                          uar_completion *completion) {
+void embed_call_out(uar_memory *m, uar_embed_purpose purpose, const uar_str *texts, size_t count,
+                    uar_completion *completion) {
     callout_frame frame;
     completion_lend(completion);
     callout_enter(&m->embed.calls, &frame, CALLOUT_EMBEDDER);
@@ -151,7 +148,7 @@ static uar_status ask(float *out, uar_memory *m, uar_embed_purpose purpose, cons
     uar_completion *completion = completion_new(&m->alloc, COMPLETION_VECTORS, on_end, call);
     bool open = completion != NULL && list_add(&m->embed, call);
     if (open) {
-        call_embedder(m, purpose, texts, count, completion);
+        embed_call_out(m, purpose, texts, count, completion);
         if (!wait_for(call, m->embed.timeout_ms)) leave(call, completion);
         list_remove(&m->embed, call);
     } else {
@@ -165,6 +162,13 @@ static uar_status ask(float *out, uar_memory *m, uar_embed_purpose purpose, cons
     return status;
 }
 
+uar_status embed_make_unit(float *vectors, size_t count, size_t dims, uar_error *err) {
+    for (size_t i = 0; i < count; i++)
+        if (!vector_normalise(vectors + i * dims, dims))
+            return error_set(err, UAR_E_INVALID, "the embedder gave a vector without a direction");
+    return UAR_OK;
+}
+
 static uar_status embed_all(float *out, uar_memory *m, uar_embed_purpose purpose, const uar_str *texts, size_t count,
                             uar_error *err) {
     size_t dims = m->embedder.dims;
@@ -173,91 +177,60 @@ static uar_status embed_all(float *out, uar_memory *m, uar_embed_purpose purpose
         uar_status status = ask(out + at * dims, m, purpose, texts + at, n, err);
         if (status != UAR_OK) return status;
     }
-    for (size_t i = 0; i < count; i++)
-        if (!vector_normalise(out + i * dims, dims))
-            return error_set(err, UAR_E_INVALID, "the embedder gave a vector without a direction");
+    return embed_make_unit(out, count, dims, err);
+}
+
+/* ---- what is known already ---- */
+
+/* Texts that nothing is known of stand together at the front of `texts`, their places in `places`. */
+typedef struct missing {
+    uar_str *texts;
+    size_t *places;
+    size_t count;
+} missing;
+
+static uar_status look_up(float *out, missing *left, uar_memory *m, uar_embed_purpose purpose, const uar_str *texts,
+                          size_t count, uar_error *err) {
+    for (size_t i = 0; i < count; i++) {
+        uar_status status = UAR_OK;
+        if (!embed_cache_take(&status, out + i * m->embedder.dims, &m->embed.cache, purpose, texts[i])) {
+            left->texts[left->count] = texts[i];
+            left->places[left->count++] = i;
+        } else if (status != UAR_OK) {
+            return error_set(err, status, "the embedder was asked before and failed");
+        }
+    }
     return UAR_OK;
 }
 
-/* ---- the last questions ---- */
-
-/* Under the lock of the door. */
-static embed_cached *cached(embed_door *door, uar_str text) {
-    for (size_t i = 0; i < EMBED_CACHE; i++) {
-        embed_cached *c = &door->cache[i];
-        if (c->text != NULL && uar_str_equal(uar_str_n(c->text, c->len), text)) return c;
-    }
-    return NULL;
-}
-
-static bool recall_vector(float *out, uar_memory *m, uar_str text) {
-    embed_door *door = &m->embed;
-    mutex_lock(&door->lock);
-    embed_cached *c = cached(door, text);
-    if (c != NULL) {
-        c->used = ++door->clock;
-        memcpy(out, c->vector, m->embedder.dims * sizeof(float));
-    }
-    mutex_unlock(&door->lock);
-    return c != NULL;
-}
-
-static void forget(const uar_allocator *a, embed_cached *c) {
-    alloc_free(a, c->text);
-    alloc_free(a, c->vector);
-    *c = (embed_cached){ .text = NULL };
-}
-
-/* Under the lock of the door: the free place, or the one that was used longest ago. */
-static embed_cached *oldest(embed_door *door) {
-    embed_cached *old = &door->cache[0];
-    for (size_t i = 1; i < EMBED_CACHE; i++)
-        if (door->cache[i].used < old->used) old = &door->cache[i];
-    return old;
-}
-
-/* Without memory for it, it is not kept. */
-static void keep_vector(uar_memory *m, uar_str text, const float *vector) {
-    if (text.len > EMBED_CACHE_TEXT) return;
-    size_t bytes = m->embedder.dims * sizeof(float);
-    embed_cached made = { alloc_text(&m->alloc, text), text.len, (float *)alloc_bytes(&m->alloc, bytes), 0 };
-    if (made.text == NULL || made.vector == NULL) {
-        forget(&m->alloc, &made);
-        return;
-    }
-    memcpy(made.vector, vector, bytes);
-    embed_door *door = &m->embed;
-    mutex_lock(&door->lock);
-    embed_cached *place = cached(door, text);
-    if (place == NULL) place = oldest(door);
-    embed_cached gone = *place;
-    *place = made;
-    place->used = ++door->clock;
-    mutex_unlock(&door->lock);
-    forget(&m->alloc, &gone);
-}
-
-/* Only the questions that are not known are asked for; they stand together at the front of `missing`. */
-static uar_status embed_questions(float *out, uar_memory *m, const uar_str *texts, size_t count, uar_error *err) {
+static uar_status ask_rest(float *out, float *room, const missing *left, uar_memory *m, uar_embed_purpose purpose,
+                           uar_error *err) {
     size_t dims = m->embedder.dims;
-    uar_str *missing = (uar_str *)alloc_zeroed(&m->alloc, count, sizeof *missing);
-    size_t *places = (size_t *)alloc_zeroed(&m->alloc, count, sizeof *places);
-    float *vectors = (float *)alloc_zeroed(&m->alloc, count, dims * sizeof(float));
-    uar_status status = missing != NULL && places != NULL && vectors != NULL ? UAR_OK : error_plain(err, UAR_E_NOMEM);
-    size_t n = 0;
-    for (size_t i = 0; i < count && status == UAR_OK; i++) {
-        if (recall_vector(out + i * dims, m, texts[i])) continue;
-        missing[n] = texts[i];
-        places[n++] = i;
+    if (left->count == 0) return UAR_OK;
+    uar_status status = embed_all(room, m, purpose, left->texts, left->count, err);
+    for (size_t i = 0; i < left->count && status == UAR_OK; i++) {
+        memcpy(out + left->places[i] * dims, room + i * dims, dims * sizeof *out);
+        if (purpose == UAR_EMBED_QUERY)
+            embed_cache_keep(&m->embed.cache, purpose, left->texts[i], room + i * dims, UAR_OK);
     }
-    if (status == UAR_OK && n != 0) status = embed_all(vectors, m, UAR_EMBED_QUERY, missing, n, err);
-    for (size_t i = 0; i < n && status == UAR_OK; i++) {
-        memcpy(out + places[i] * dims, vectors + i * dims, dims * sizeof(float));
-        keep_vector(m, missing[i], vectors + i * dims);
-    }
-    alloc_free(&m->alloc, missing);
-    alloc_free(&m->alloc, places);
-    alloc_free(&m->alloc, vectors);
+    return status;
+}
+
+static uar_status embed_texts(float *out, uar_memory *m, uar_embed_purpose purpose, const uar_str *texts, size_t count,
+                              uar_error *err) {
+    const uar_allocator *a = &m->alloc;
+    missing left = { .texts = (uar_str *)alloc_zeroed(a, count, sizeof *left.texts),
+                     .places = (size_t *)alloc_zeroed(a, count, sizeof *left.places) };
+    float *room = (float *)alloc_zeroed(a, count, m->embedder.dims * sizeof *room);
+    uar_status status = UAR_E_NOMEM;
+    if (left.texts != NULL && left.places != NULL && room != NULL)
+        status = look_up(out, &left, m, purpose, texts, count, err);
+    else
+        error_plain(err, status);
+    if (status == UAR_OK) status = ask_rest(out, room, &left, m, purpose, err);
+    alloc_free(a, left.texts);
+    alloc_free(a, left.places);
+    alloc_free(a, room);
     return status;
 }
 
@@ -318,6 +291,10 @@ uar_status embed_open(uar_memory *m, uint32_t timeout_ms, uar_error *err) {
     uar_status status = mutex_init(&door->lock);
     if (status != UAR_OK) return error_plain(err, status);
     status = callouts_init(&door->calls);
+    if (status == UAR_OK) {
+        status = embed_cache_init(&door->cache, &m->alloc, m->embedder.dims);
+        if (status != UAR_OK) callouts_dispose(&door->calls);
+    }
     if (status != UAR_OK) {
         mutex_dispose(&door->lock);
         return error_plain(err, status);
@@ -345,8 +322,7 @@ void embed_dispose(uar_memory *m) {
     embed_door *door = &m->embed;
     if (!door->is_open) return;
     assert(door->first == NULL);
-    for (size_t i = 0; i < EMBED_CACHE; i++)
-        forget(&m->alloc, &door->cache[i]);
+    embed_cache_dispose(&door->cache);
     callouts_dispose(&door->calls);
     mutex_dispose(&door->lock);
     door->is_open = false;
@@ -368,8 +344,7 @@ uar_status memory_embed(float **out, uar_memory *m, uar_embed_purpose purpose, c
     if (status != UAR_OK) return status;
     float *vectors = (float *)alloc_zeroed(&m->alloc, count, m->embedder.dims * sizeof(float));
     if (vectors == NULL) return error_plain(err, UAR_E_NOMEM);
-    status = purpose == UAR_EMBED_QUERY ? embed_questions(vectors, m, texts, count, err)
-                                        : embed_all(vectors, m, purpose, texts, count, err);
+    status = embed_texts(vectors, m, purpose, texts, count, err);
     if (status == UAR_OK)
         *out = vectors;
     else

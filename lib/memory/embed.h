@@ -2,8 +2,7 @@
  * The door to a memory's embedder: calls it, waits for it, checks and normalises what it answers.
  *
  * A call is waited for without any lock of the memory, at most `timeout_ms`; a late answer finds nobody and harms nothing.
- * Vectors that leave this door are finite and of length 1. The last questions' vectors are kept, so that the same question
- * asked again needs no call. `calls` also knows which threads are inside callbacks of this memory.
+ * Vectors that leave this door are finite and of length 1. What is known already is not asked for (see embed_cache.h). `calls` also knows which threads are inside callbacks of this memory.
  * Lock order: `lock` is a leaf, apart from the lock of one embed_call, which may be taken under it.
  */
 #ifndef UAR_LIB_MEMORY_EMBED_H
@@ -12,24 +11,16 @@
 #include <uar/memory.h>
 
 #include "base/callout.h"
+#include "base/completion.h"
 #include "index/vector.h"
+#include "memory/embed_cache.h"
 
 /* Most texts of one call of the embedder; longer lists make several calls, each with a deadline of its own. */
 #define EMBED_BATCH 64
 #define EMBED_DIMS_MAX VECTOR_DIMS_MAX
-/* Questions whose vectors are kept, and the longest of them in bytes. */
-#define EMBED_CACHE 32
-#define EMBED_CACHE_TEXT ((size_t)4096)
 #define EMBED_TIMEOUT_MS 30000u
 
 struct embed_call;
-
-typedef struct embed_cached {
-    char *text; /* NULL: the place is free */
-    size_t len;
-    float *vector;
-    uint64_t used; /* greater: later */
-} embed_cached;
 
 typedef struct embed_door {
     bool is_open;
@@ -39,8 +30,7 @@ typedef struct embed_door {
     mutex lock; /* guards what follows */
     bool closed;
     struct embed_call *first; /* calls that are waited for */
-    uint64_t clock;
-    embed_cached cache[EMBED_CACHE];
+    embed_cache cache;
 } embed_door;
 
 /* Set up the door of a memory whose embedder is known; then find or add its model in the store. UAR_E_NOMEM. */
@@ -65,5 +55,15 @@ bool embed_is_inside(uar_memory *memory);
  */
 uar_status memory_embed(float **out, uar_memory *memory, uar_embed_purpose purpose, const uar_str *texts, size_t count,
                         uar_error *err);
+
+/* ---- for ahead.c ---- */
+
+/* Call the embedder; the borrowed reference of the completion ends with the call. */
+void embed_call_out(uar_memory *memory, uar_embed_purpose purpose, const uar_str *texts, size_t count,
+                    uar_completion *completion);
+/* Copy the vectors of an answer of the right shape. */
+uar_status embed_take_answer(float *out, const completion_result *answer, size_t count, size_t dims, uar_error *err);
+/* Length 1, each. UAR_E_INVALID: one has no direction. */
+uar_status embed_make_unit(float *vectors, size_t count, size_t dims, uar_error *err);
 
 #endif

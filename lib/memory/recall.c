@@ -185,6 +185,10 @@ static void count_recall(uar_memory *memory, const memory_recalled *r) {
     (void)memory_leave_write(memory, status, NULL);
 }
 
+uar_str memory_recall_question(uar_str text) {
+    return uar_str_n(text.ptr, utf8_cut(text, MEMORY_TEXT_MAX));
+}
+
 uar_status memory_recall_block(memory_recalled **out, uar_memory *memory, const uar_identity *who, uar_str text,
                                uint32_t max_tokens, uar_error *err) {
     uar_status status = memory_usable(memory, err);
@@ -192,8 +196,7 @@ uar_status memory_recall_block(memory_recalled **out, uar_memory *memory, const 
     if (who != NULL && (who->flags & UAR_IDENTITY_OPERATOR) != 0)
         return error_set(err, UAR_E_FORBIDDEN, "an operator's view is never injected into a run");
     uar_memory_hits *hits = NULL;
-    status = uar_memory_search_sync(&hits, memory, who, uar_str_n(text.ptr, utf8_cut(text, MEMORY_TEXT_MAX)), NULL,
-                                    CANDIDATES, err);
+    status = uar_memory_search_sync(&hits, memory, who, memory_recall_question(text), NULL, CANDIDATES, err);
     if (status != UAR_OK) return status;
     memory_recalled *r = ALLOC_NEW(&memory->alloc, memory_recalled);
     if (r == NULL) status = UAR_E_NOMEM;

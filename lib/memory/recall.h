@@ -26,6 +26,8 @@ typedef struct memory_recalled {
     arena ar;
 } memory_recalled;
 
+/* What is searched for: a text may be longer than a question. */
+uar_str memory_recall_question(uar_str text);
 /*
  * Search for `text` and build the block; at most `max_tokens` by memory_estimate_tokens. Counts the recall of what is in it.
  * An operator identity is refused (UAR_E_FORBIDDEN): injection never takes it.

@@ -253,6 +253,7 @@ static void keep_hits(machine *m, uar_hits hits) {
 /* A memory that can't answer is told apart from one that knows nothing; the run goes on without it. */
 static void feed_recalled(machine *m, const outcome *o) {
     if (o->status != UAR_OK) machine_emit_error(m, o->status, o->message);
+    if (o->status == UAR_OK && o->warned != UAR_OK && !m->ending) machine_emit_error(m, o->warned, o->message);
     if (m->ending && !m->parks) {
         finish_unsaved(m);
         return;

@@ -119,6 +119,7 @@ typedef enum call_verdict {
 typedef struct outcome {
     outcome_kind kind;
     uar_status status;
+    uar_status warned; /* RECALLED: what it had to do without, said by `message`; UAR_OK: nothing */
     uar_str message;
     uar_str text;
     uar_str id, name, model;

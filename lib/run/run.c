@@ -15,6 +15,8 @@
 
 /* Letters opened before other work gets its turn: a fast model must not keep subscribers from the thread. */
 #define LETTERS_A_TURN 64
+/* Those of a run itself: model, wait, memory, and that of admission. */
+#define RUN_TIMERS 4
 
 /* ---- the environment ---- */
 
@@ -86,7 +88,7 @@ void run_unref(run *r) {
     event_origin_unref(r->origin);
     channel_unref(r->channel);
     mutex_dispose(&r->lock);
-    timer_unreserve(&env->timers, 3);
+    timer_unreserve(&env->timers, RUN_TIMERS);
     alloc_free(&env->alloc, r);
     live_add(-1);
     env_unref(env);
@@ -147,13 +149,14 @@ static void init_parts(run *r) {
     machine_init(&r->machine, &r->env->alloc, &r->env->limits);
     run_timer_init(&r->model_timer, r, model_grace_over);
     run_timer_init(&r->wait_timer, r, wait_over);
+    run_timer_init(&r->memory_timer, r, run_asked_too_long);
 }
 
 uar_status run_new(run **out, run_env *env, const run_spec *spec, uar_error *err) {
     run *r = ALLOC_NEW(&env->alloc, run);
     if (r == NULL) return error_plain(err, UAR_E_NOMEM);
     bool has_lock = mutex_init(&r->lock) == UAR_OK;
-    if (!has_lock || timer_reserve(&env->timers, 3) != UAR_OK) {
+    if (!has_lock || timer_reserve(&env->timers, RUN_TIMERS) != UAR_OK) {
         if (has_lock) mutex_dispose(&r->lock);
         alloc_free(&env->alloc, r);
         return error_plain(err, UAR_E_NOMEM);
@@ -221,6 +224,8 @@ static void close_run(run *r) {
     r->pulsing = false;
     run_timer_stop(&r->model_timer);
     run_timer_stop(&r->wait_timer);
+    run_timer_stop(&r->memory_timer);
+    run_stop_asking(r);
     run_admit_abandon(r);
     run_sweep_calls(r);
     channel_close(r->channel);
@@ -416,6 +421,7 @@ void run_feed(run *r, const outcome *o) {
         o->kind == OUTCOME_MODEL_FINISHED || o->kind == OUTCOME_MODEL_FAILED || o->kind == OUTCOME_MODEL_STOPPED;
     if (ends_model) run_model_ended(r);
     if (machine_feed(&r->machine, o) == UAR_E_NOMEM) r->break_wanted = true;
+    if (r->recalling && r->machine.ending) run_stop_asking(r);
     carry_out(r);
 }
 

@@ -142,6 +142,9 @@ struct run {
     run_call *calls;
 
     /* memory */
+    struct ahead *asking;    /* the embedder is asked, borrowed from the job; NULL: it isn't */
+    bool recalling;          /* for a recall, which a cancel cuts short */
+    run_timer memory_timer;  /* of that */
     uar_str recalled;        /* block to inject before this turn's message, in mem */
     uar_str *recalled_texts; /* what it says */
     size_t recalled_count;
@@ -183,6 +186,8 @@ void run_abandon_calls(run *r);
 bool run_memory_injects(const run *r);
 bool run_memory_captures(const run *r);
 void run_recall(run *r);
+void run_stop_asking(run *r); /* the embedder needn't answer any more */
+void run_asked_too_long(run *r, run_timer *t);
 void run_capture(run *r);
 
 #endif

@@ -1,11 +1,13 @@
 /*
  * Owns: memory_job, recall before a turn and capture after it. Both run where blocking is allowed and come back as a letter.
+ * The embedder is asked ahead, so that no thread waits for it: what it didn't say in time is done without.
  *
  * Identity comes from the run's spec, which trusted host code set; never from what a model wrote. Captures carry the key
  * (run, ordinal), so that the same turn captured twice is captured once.
  */
 #include "base/error.h"
 #include "base/str.h"
+#include "memory/ahead.h"
 #include "memory/capture.h"
 #include "memory/recall.h"
 #include "run/run.h"
@@ -16,11 +18,15 @@ typedef struct memory_job {
     run *r; /* a reference */
     arena mem;
     uar_str text; /* of the user */
+    uar_task_fn work;
+    ahead *ahead; /* NULL: there was nothing to ask */
     /* recall */
     memory_recalled *recalled;
     uar_status status;
     uar_error error;
     /* capture */
+    capture_candidate candidates[CAPTURE_MAX];
+    size_t candidate_count;
     uar_memory_change changes[CAPTURE_MAX];
     size_t change_count;
 } memory_job;
@@ -50,6 +56,7 @@ static uar_identity identity_of(const run *r) {
 
 static void job_free(memory_job *job) {
     memory_recalled_free(job->recalled);
+    ahead_unref(job->ahead);
     arena_dispose(&job->mem);
     alloc_free(&job->r->env->alloc, job);
 }
@@ -59,25 +66,85 @@ static void come_back(memory_job *job) {
     run_post(job->r, &job->letter);
 }
 
-static void begin(run *r, uar_str text, uar_task_fn work, void (*open)(run *, letter *)) {
+/* NULL: there is no memory for it, and the run breaks. Has a reference of the run. */
+static memory_job *job_new(run *r, uar_str text, uar_task_fn work, void (*open)(run *, letter *)) {
     memory_job *job = ALLOC_NEW(&r->env->alloc, memory_job);
     if (job == NULL) {
         r->break_wanted = true;
-        return;
+        return NULL;
     }
     arena_init(&job->mem, &r->env->alloc);
     job->r = r;
     job->letter.open = open;
+    job->work = work;
     job->text = arena_str(&job->mem, text);
     if (job->text.ptr == NULL) {
         job_free(job);
         r->break_wanted = true;
-        return;
+        return NULL;
     }
     run_ref(r);
-    job->task.fn = work;
+    return job;
+}
+
+static void post(memory_job *job, uar_task_fn fn) {
+    uar_executor *e = &job->r->env->executor;
+    job->task.fn = fn;
     job->task.arg = job;
-    r->env->executor.post(r->env->executor.ctx, &job->task, true);
+    e->post(e->ctx, &job->task, true);
+}
+
+/* ---- asking the embedder ---- */
+
+/* It has answered, or needn't any more. Any thread. */
+static void asked(void *arg) {
+    memory_job *job = arg;
+    post(job, job->work);
+}
+
+/* The job may be gone when the embedder returns. */
+static void ask(void *arg) {
+    memory_job *job = arg;
+    run *r = run_ref(job->r);
+    ahead *a = ahead_ref(job->ahead);
+    callout_frame frame;
+    callout_enter(&r->env->calls, &frame, CALLOUT_EMBEDDER);
+    ahead_start(a);
+    callout_leave(&r->env->calls, &frame);
+    ahead_unref(a);
+    run_unref(r);
+}
+
+void run_stop_asking(run *r) {
+    if (r->asking != NULL) ahead_stop(r->asking, UAR_E_CANCELLED);
+}
+
+void run_asked_too_long(run *r, run_timer *t) {
+    (void)t;
+    if (r->asking != NULL) ahead_stop(r->asking, UAR_E_TIMEOUT);
+}
+
+/* Ask for the vectors that the work needs, then work. Without memory to ask, it is not asked. */
+static void start(run *r, memory_job *job, uar_embed_purpose purpose, const uar_str *texts, size_t count) {
+    uar_memory *memory = r->env->memory;
+    bool asks = count != 0 && ahead_is_needed(memory) &&
+                ahead_new(&job->ahead, memory, purpose, texts, count, asked, job) == UAR_OK;
+    if (!asks) {
+        post(job, job->work);
+        return;
+    }
+    r->asking = job->ahead;
+    uint32_t ms = ahead_timeout_ms(memory);
+    if (ms != UAR_FOREVER) run_timer_start(&r->memory_timer, ms);
+    post(job, ask);
+}
+
+/* In the actor, before the job goes. What came of asking; UAR_OK where nothing was asked. */
+static uar_status end_asking(run *r, const memory_job *job, uar_error *err) {
+    run_timer_stop(&r->memory_timer);
+    r->asking = NULL;
+    r->recalling = false;
+    return job->ahead != NULL ? ahead_result(job->ahead, err) : UAR_OK;
 }
 
 /* ---- recall ---- */
@@ -110,7 +177,14 @@ static uar_status keep_recalled(run *r, const memory_recalled *recalled) {
 
 static void open_recalled(run *r, letter *l) {
     memory_job *job = (memory_job *)l;
-    outcome o = { .kind = OUTCOME_RECALLED, .status = job->status, .message = uar_str_of(job->error.message) };
+    outcome o = { .kind = OUTCOME_RECALLED, .status = job->status };
+    uar_error why = UAR_ERROR_INIT;
+    uar_status asking = end_asking(r, job, &why);
+    if (job->status == UAR_OK && asking != UAR_OK) {
+        o.warned = asking;
+        error_set(&job->error, asking, "memory was searched by words alone: %s", why.message);
+    }
+    o.message = uar_str_of(job->error.message);
     if (job->status == UAR_OK) {
         o.status = keep_recalled(r, job->recalled);
         uar_hit *hits = arena_zeroed(&job->mem, job->recalled->count + 1, sizeof *hits);
@@ -125,7 +199,11 @@ static void open_recalled(run *r, letter *l) {
 }
 
 void run_recall(run *r) {
-    begin(r, buffer_str(&r->machine.input), recall, open_recalled);
+    memory_job *job = job_new(r, buffer_str(&r->machine.input), recall, open_recalled);
+    if (job == NULL) return;
+    uar_str question = memory_recall_question(job->text);
+    r->recalling = true;
+    start(r, job, UAR_EMBED_QUERY, &question, question.len != 0 ? 1 : 0);
 }
 
 /* ---- capture ---- */
@@ -163,20 +241,17 @@ static uar_status add(memory_job *job, const capture_candidate *c, size_t ordina
 static void capture(void *arg) {
     memory_job *job = arg;
     run *r = job->r;
-    capture_candidate candidates[CAPTURE_MAX];
-    size_t count = 0;
     callout_frame frame;
     callout_enter(&r->env->calls, &frame, CALLOUT_EMBEDDER);
-    job->status =
-        memory_capture_extract(candidates, &count, &job->mem, job->text, r->recalled_texts, r->recalled_count);
-    for (size_t i = 0; i < count && job->status == UAR_OK; i++)
-        job->status = add(job, &candidates[i], i);
+    for (size_t i = 0; i < job->candidate_count && job->status == UAR_OK; i++)
+        job->status = add(job, &job->candidates[i], i);
     callout_leave(&r->env->calls, &frame);
     come_back(job);
 }
 
 static void open_captured(run *r, letter *l) {
     memory_job *job = (memory_job *)l;
+    (void)end_asking(r, job, NULL); /* records without a vector get theirs later */
     for (size_t i = 0; i < job->change_count; i++) {
         const uar_memory_change *change = &job->changes[i];
         outcome o = { .kind = OUTCOME_MUTATED, .fresh = change->id, .name = STR("add") };
@@ -197,5 +272,13 @@ static uar_str user_text(const run *r) {
 }
 
 void run_capture(run *r) {
-    begin(r, user_text(r), capture, open_captured);
+    memory_job *job = job_new(r, user_text(r), capture, open_captured);
+    if (job == NULL) return;
+    job->status = memory_capture_extract(job->candidates, &job->candidate_count, &job->mem, job->text,
+                                         r->recalled_texts, r->recalled_count);
+    if (job->status != UAR_OK) job->candidate_count = 0;
+    uar_str texts[CAPTURE_MAX];
+    for (size_t i = 0; i < job->candidate_count; i++)
+        texts[i] = job->candidates[i].content;
+    start(r, job, UAR_EMBED_PASSAGE, texts, job->candidate_count);
 }

@@ -323,4 +323,64 @@ want out_lines 1
 want out_has 'plain \u001b[31mred\u000anext'
 end
 
+it "a record with a time to live says when it goes, and a patch moves it"
+new_store
+uar --json memory add "The code of the week is heron" --ttl 30d
+want code 0
+heron=$(value out id)
+uar --json memory get "$heron"
+want out_has '"expires":"20'
+uar --json memory update "$heron" --expires never
+want code 0
+uar --json memory get "$heron"
+want out_has '"expires":null'
+uar memory add "too late" --expires 2001-01-01
+want code 2
+uar memory add "when?" --ttl soon
+want code 2
+want err_has "90s, 15m, 12h, 30d or 4w"
+end
+
+it "an expired record is gone, and a sweep erases it"
+uar memory add "The code of the second is egret" --ttl 1s
+sleep 2
+uar --json memory list
+want out_lacks egret
+uar --json memory sweep
+want code 0
+want out_has '"erased":'
+want same "$(grep -c egret "$STORE/memory/memory.db")" 0
+end
+
+it "compress puts one record in the place of many and keeps them in its history"
+new_store
+for day in first second third; do
+    uar memory add "On the $day day the crew of the ferry worked on the engine all day long" --scope session
+done
+uar --json memory compress --scope session --summary "The crew repaired the engine"
+want code 0
+want json_lines out
+want out_has '"archived":3'
+summary=$(value out id)
+uar --json memory list
+want out_lines 1
+uar --json memory history "$summary"
+want out_lines 4
+uar --json memory purge "$summary"
+want code 0
+want out_has '"erased":3,"pending":0'
+uar --json memory history "$summary"
+want out_lines 1
+end
+
+it "compress without a filter needs --yes, and something to compress"
+uar memory compress
+want code 2
+want err_has "--yes"
+uar memory compress --yes
+want code 6
+uar memory compress --older-than 30d
+want code 6
+end
+
 plan

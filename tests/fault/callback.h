@@ -8,6 +8,7 @@
 #define UAR_TESTS_FAULT_CALLBACK_H
 
 #include "fault/checks.h"
+#include "fault/folder.h"
 
 #define CLOSE_MS 300
 
@@ -94,8 +95,56 @@ static inline void read_some(world *w) {
     FAULT_EXPECT(all || is_stuck(w), "a reply never comes");
 }
 
+/* The memory without a run: whatever the embedder does, what is acknowledged is there and is found by its words. */
+static inline void remember_some(world *w) {
+    static unsigned round;
+    char text[64];
+    uar_identity who = { UAR_IDENTITY_INIT, .user = uar_str_of("me") };
+    uar_memory_change change;
+    uar_memory_hits *hits = NULL;
+    if (w->memory == NULL) return;
+    (void)snprintf(text, sizeof text, "the walrus%u lives near the harbour", ++round);
+    uar_memory_draft d = { UAR_MEMORY_DRAFT_INIT, .content = uar_str_of(text) };
+    w->direct = true;
+    uar_status status = uar_memory_add_sync(&change, w->memory, &who, &d, NULL);
+    FAULT_EXPECT(status == UAR_OK, "adding answers %s", uar_status_name(status));
+    status = uar_memory_search_sync(&hits, w->memory, &who, uar_str_of(text), NULL, 3, NULL);
+    FAULT_EXPECT(status == UAR_OK, "searching answers %s", uar_status_name(status));
+    FAULT_EXPECT(hits != NULL && hits->count > 0 && uar_uuid_equal(hits->hits[0].record.id, change.id),
+                 "what was added is not found");
+    uar_memory_hits_free(hits);
+    (void)uar_memory_reembed_sync(w->memory, NULL, NULL, NULL);
+    w->direct = false;
+}
+
+/* When the fault is over, nothing is left of it. */
+static inline void memory_is_whole(world *w) {
+    uar_error err = UAR_ERROR_INIT;
+    if (w->memory == NULL) return;
+    w->direct = true;
+    uar_status status = uar_memory_check_sync(w->memory, &err);
+    FAULT_EXPECT(status == UAR_OK, "the memory is not whole: %s", err.message);
+    bool later = w->door != DOOR_EMBED || atomic_load(&w->fired);
+    status = later ? uar_memory_reembed_sync(w->memory, NULL, NULL, &err) : UAR_OK;
+    FAULT_EXPECT(status == UAR_OK, "embedding what is left answers %s", err.message);
+    uar_memory_embedding e;
+    uar_memory_embedding_init(&e);
+    status = uar_memory_embedding_sync(&e, w->memory, NULL);
+    FAULT_EXPECT(status == UAR_OK && (!later || e.unembedded == 0), "records stay without a vector");
+    w->direct = false;
+}
+
+static inline void forget_memory(world *w) {
+    if (w->memory == NULL) return;
+    uar_memory_free(w->memory);
+    w->memory = NULL;
+    FAULT_EXPECT(w->destroyed[4] == 1, "destroy of the embedder was called %u times", w->destroyed[4]);
+}
+
 static inline void day(world *w) {
+    remember_some(w);
     turn(w, "s", "tool");
+    if (w->memory != NULL) turn(w, "s", "My sister is called Ada. I live in Oslo."); /* something to be captured */
     turn(w, "s", "ask");
     turn(w, "s", "retry");
     cancelled_turn(w, "hold", holds_stream);
@@ -156,11 +205,15 @@ static inline bool callback_run(const callback_case *c, unsigned long *calls) {
         w->patience_ms = 20000;
         w->glance_ms = c->way == WAY_NEVER || c->way == WAY_LATE ? 1300 : w->patience_ms;
     }
-    if (c->memory != NULL) world_remember(w, c->memory);
+    if (c->memory != NULL) {
+        store_files_remove(c->memory);
+        world_remember(w, c->memory);
+    }
     world_must_build(w);
     day(w);
     end_all(w);
     later_runs_work(w);
+    memory_is_whole(w);
     bool ended[RUNS_MAX] = { false };
     uar_run_id id;
     for (size_t i = 0; run_at(w, i, &id); i++)
@@ -173,6 +226,7 @@ static inline bool callback_run(const callback_case *c, unsigned long *calls) {
     FAULT_EXPECT(w->replies == w->replies_due, "%u replies where %u were due", w->replies, w->replies_due);
     world_let_go(w);
     judge_destroy(w);
+    forget_memory(w);
     bool fired = atomic_load(&w->fired);
     *calls = atomic_load(&w->calls[c->door]);
     world_free(w);

@@ -10,8 +10,12 @@
 
 #include <cmocka.h>
 
+#include <uar/memory_async.h>
+
+#include "base/executor.h"
 #include "fault/sqlite_port.h"
 #include "fault/world.h"
+#include "support/embedder.h"
 
 typedef struct bench {
     fault_port *port;
@@ -19,7 +23,9 @@ typedef struct bench {
     uar_identity who;
     uar_uuid id; /* a record of the store */
     long sqlite_before;
-    unsigned round; /* texts differ from call to call */
+    test_embedder *embedder; /* NULL: lexical */
+    uar_executor pumped;     /* of open_pumped; post is NULL: none */
+    unsigned round;          /* texts differ from call to call */
 } bench;
 
 static char folder[64], path[96], template_path[96];
@@ -80,6 +86,8 @@ static uar_memory *open_memory(bench *b) {
     uar_memory_options o;
     uar_memory_options_init(&o);
     o.allocator = &b->port->door;
+    if (b->embedder != NULL) o.embedder = &b->embedder->door;
+    if (b->pumped.post != NULL) o.executor = &b->pumped;
     return uar_memory_open(path, &o);
 }
 
@@ -95,6 +103,39 @@ static void *open_closed(fault_port *port) {
     return bench_new(port);
 }
 
+/* With an embedder; the records of the store have no vectors yet. */
+static bench *bench_with_embedder(fault_port *port) {
+    bench *b = bench_new(port);
+    b->embedder = calloc(1, sizeof *b->embedder);
+    if (b->embedder == NULL) abort();
+    embedder_init(b->embedder, "words-32");
+    return b;
+}
+
+static void *open_embedding(fault_port *port) {
+    bench *b = bench_with_embedder(port);
+    b->memory = open_memory(b);
+    return b;
+}
+
+static void *open_closed_embedding(fault_port *port) {
+    return bench_with_embedder(port);
+}
+
+static void pump(bench *b) {
+    while (manual_run_one(&b->pumped)) {}
+}
+
+/* With an executor too: calls run when the bench is pumped. */
+static void *open_pumped(fault_port *port) {
+    bench *b = bench_with_embedder(port);
+    manual_options how = { .alloc = &alloc_default };
+    if (manual_open(&b->pumped, &how) != UAR_OK) abort();
+    b->memory = open_memory(b);
+    pump(b); /* it embeds what is left */
+    return b;
+}
+
 static void inspect_memory(void *arg, uar_status status) {
     (void)status;
     bench *b = arg;
@@ -108,6 +149,16 @@ static void close_bench(void *arg) {
     bench *b = arg;
     uar_memory_free(b->memory);
     sqlite_port = NULL;
+    if (b->pumped.post != NULL) {
+        pump(b);
+        manual_close(&b->pumped);
+    }
+    if (b->embedder != NULL) {
+        FAULT_EXPECT(b->memory == NULL || atomic_load(&b->embedder->destroyed) == 1,
+                     "destroy of the embedder was called %d times", atomic_load(&b->embedder->destroyed));
+        embedder_dispose(b->embedder);
+        free(b->embedder);
+    }
     FAULT_EXPECT(sqlite_alive == b->sqlite_before, "SQLite holds %ld blocks", sqlite_alive - b->sqlite_before);
     uar_error err = UAR_ERROR_INIT;
     uar_memory *memory = uar_memory_open(path, NULL);
@@ -348,9 +399,93 @@ static uar_status act_open(void *arg) {
     return state == UAR_MEMORY_READY ? UAR_OK : why.code;
 }
 
+/* Each opening destroys the embedder that it took, whatever came of it. */
+static uar_status act_open_embedding(void *arg) {
+    bench *b = arg;
+    atomic_store(&b->embedder->destroyed, 0);
+    uar_status status = act_open(b);
+    FAULT_EXPECT(atomic_load(&b->embedder->destroyed) == 1, "destroy of the embedder was called %d times",
+                 atomic_load(&b->embedder->destroyed));
+    return status;
+}
+
 static uar_status act_create(void *arg) {
     store_files_remove(path);
     return act_open(arg);
+}
+
+/* ---- with an embedder ---- */
+
+static uar_status act_reembed(void *arg) {
+    bench *b = arg;
+    uar_memory_embedding e;
+    uar_status status = uar_memory_reembed_sync(b->memory, NULL, NULL, NULL);
+    if (status != UAR_OK) return status;
+    uar_memory_embedding_init(&e);
+    status = uar_memory_embedding_sync(&e, b->memory, NULL);
+    FAULT_EXPECT(status != UAR_OK || e.unembedded == 0, "%llu records stay without a vector",
+                 (unsigned long long)e.unembedded);
+    return status;
+}
+
+static uar_status act_embedding(void *arg) {
+    bench *b = arg;
+    uar_memory_embedding e;
+    OUTPUT_PREPARE(e);
+    e.size = sizeof e;
+    uar_memory_embedding before = e;
+    uar_status status = uar_memory_embedding_sync(&e, b->memory, NULL);
+    FAULT_EXPECT(status == UAR_OK || memcmp(&before, &e, sizeof e) == 0, "a failed call touched its output");
+    return status;
+}
+
+typedef struct later_end {
+    int calls;
+    uar_status status;
+} later_end;
+
+static void on_change(void *ctx, uar_status status, const uar_memory_change *change, const uar_error *err) {
+    later_end *end = ctx;
+    end->calls++;
+    end->status = status;
+    FAULT_EXPECT((status == UAR_OK) == (change != NULL) && (status == UAR_OK) == (err == NULL),
+                 "a receiver got a result and an error, or neither");
+}
+
+static void on_hits(void *ctx, uar_status status, uar_memory_hits *hits, const uar_error *err) {
+    (void)err;
+    later_end *end = ctx;
+    end->calls++;
+    end->status = status;
+    uar_memory_hits_free(hits);
+}
+
+/* Told once if it began, never if it didn't. */
+static uar_status run_later(bench *b, later_end *end, uar_status begun) {
+    pump(b);
+    FAULT_EXPECT(end->calls == (begun == UAR_OK ? 1 : 0), "a receiver was called %d times", end->calls);
+    return begun == UAR_OK ? end->status : begun;
+}
+
+static uar_status act_add_later(void *arg) {
+    bench *b = arg;
+    char text[64];
+    later_end end = { 0, UAR_E_INTERNAL };
+    (void)snprintf(text, sizeof text, "Boat number%u was painted red", b->round++);
+    uar_str labels[] = { { "a", 1 }, { "b", 1 } };
+    uar_memory_draft d = draft_of(text);
+    d.categories = labels;
+    d.category_count = 2;
+    return run_later(b, &end, uar_memory_add(b->memory, &b->who, &d, on_change, &end, NULL));
+}
+
+static uar_status act_search_later(void *arg) {
+    bench *b = arg;
+    char text[64];
+    later_end end = { 0, UAR_E_INTERNAL };
+    (void)snprintf(text, sizeof text, "question%u about the walrus", b->round++);
+    uar_memory_filter f = { UAR_MEMORY_FILTER_INIT, .user = uar_str_of("me") };
+    return run_later(b, &end, uar_memory_search(b->memory, &b->who, uar_str_of(text), &f, 5, on_hits, &end, NULL));
 }
 
 /* ---- in a run ---- */
@@ -364,6 +499,16 @@ static void *open_run(fault_port *port) {
     run_bench *r = calloc(1, sizeof *r);
     if (r == NULL) abort();
     r->b = open_bench(port);
+    r->w = world_new(port);
+    r->w->memory = uar_memory_ref(r->b->memory);
+    world_must_build(r->w);
+    return r;
+}
+
+static void *open_embedding_run(fault_port *port) {
+    run_bench *r = calloc(1, sizeof *r);
+    if (r == NULL) abort();
+    r->b = open_embedding(port);
     r->w = world_new(port);
     r->w->memory = uar_memory_ref(r->b->memory);
     world_must_build(r->w);
@@ -453,6 +598,15 @@ static sweep_scenario scenarios[] = {
     { "memory_check", open_bench, act_check, inspect_memory, NULL, close_bench, 0 },
     { "memory_recall_in_a_run", open_run, act_recall, inspect_run, NULL, close_run, 0 },
     { "memory_capture_after_a_run", open_run, act_capture, inspect_run, NULL, close_run, 0 },
+    { "embedder_open", open_closed_embedding, act_open_embedding, NULL, NULL, close_bench, 0 },
+    { "embedder_add", open_embedding, act_add, inspect_memory, NULL, close_bench, 0 },
+    { "embedder_search", open_embedding, act_search, inspect_memory, NULL, close_bench, 0 },
+    { "embedder_reembed", open_embedding, act_reembed, inspect_memory, NULL, close_bench, 0 },
+    { "embedder_embedding", open_embedding, act_embedding, inspect_memory, NULL, close_bench, 0 },
+    { "embedder_recall_in_a_run", open_embedding_run, act_recall, inspect_run, NULL, close_run, 0 },
+    { "embedder_capture_after_a_run", open_embedding_run, act_capture, inspect_run, NULL, close_run, 0 },
+    { "later_add", open_pumped, act_add_later, inspect_memory, NULL, close_bench, 0 },
+    { "later_search", open_pumped, act_search_later, inspect_memory, NULL, close_bench, 0 },
 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))

@@ -13,6 +13,7 @@
 #ifndef UAR_TESTS_FAULT_WORLD_H
 #define UAR_TESTS_FAULT_WORLD_H
 
+#include <math.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -77,6 +78,7 @@ typedef struct world {
     const uar_persistence *inner; /* outlives the runtime */
     const char *path;             /* if set: an SQLite store in this file instead, without faults of its own */
     uar_memory *memory;
+    bool direct; /* the test itself calls the memory: no run is inside */
     uint32_t ring_events;
     /* the clock */
     atomic_ullong now;
@@ -632,21 +634,48 @@ static inline void on_own_reply(void *ctx, uar_reply *reply) {
 
 /* ---- the embedder ---- */
 
+/* Its own broken text: a vector of numbers that are none. */
+static inline void answer_no_numbers(size_t count, uar_completion *done) {
+    size_t dims = uar_embedder_lexical()->dims;
+    float *vectors = calloc(count, dims * sizeof *vectors);
+    if (vectors == NULL) abort();
+    for (size_t i = 0; i < count * dims; i++)
+        vectors[i] = i % 2 == 0 ? NAN : INFINITY;
+    (void)uar_completion_vectors(done, vectors, count, dims);
+    free(vectors);
+}
+
+/* Calls that wait are refused while the memory is inside its embedder; looking is not. */
+static inline void remember_inside(world *w) {
+    uar_identity who = { UAR_IDENTITY_INIT, .user = uar_str_of("me") };
+    uar_memory_stats stats;
+    uar_memory_hits *hits = NULL;
+    uar_memory *memory = w->memory;
+    if (memory == NULL) return; /* it is being opened */
+    FAULT_EXPECT(uar_memory_stats_sync(&stats, memory, &who, NULL, NULL) == UAR_E_WOULD_DEADLOCK &&
+                     uar_memory_search_sync(&hits, memory, &who, uar_str_of("x"), NULL, 1, NULL) ==
+                         UAR_E_WOULD_DEADLOCK &&
+                     uar_memory_check_sync(memory, NULL) == UAR_E_WOULD_DEADLOCK,
+                 "a waiting call inside the embedder is not refused");
+    FAULT_EXPECT(uar_memory_state(memory, NULL) == UAR_MEMORY_READY, "the memory is not ready inside its embedder");
+}
+
 static inline void embed(void *ctx, uar_embed_purpose purpose, const uar_str *texts, size_t count,
                          uar_completion *done) {
     world *w = ctx;
     way v = door_way(w, DOOR_EMBED);
     static const float numbers[3] = { 1, 0, 0 };
+    if (v == WAY_REENTER) remember_inside(w);
     switch (v) {
     case WAY_ERROR: (void)uar_completion_fail(done, UAR_E_UNAVAILABLE, "no model"); return;
     case WAY_LATE:
     case WAY_NEVER: keep_completion(w, done, NULL, 0, v == WAY_LATE); return;
     case WAY_DROPPED: return;
     case WAY_SHAPE: (void)uar_completion_vectors(done, numbers, 1, 3); return;
-    case WAY_UTF8: (void)uar_completion_text(done, "\xff", 1); return;
+    case WAY_UTF8: answer_no_numbers(count, done); return;
     default: break;
     }
-    (void)act_inside(w, v, newest_run(w), false);
+    if (!w->direct) (void)act_inside(w, v, newest_run(w), false);
     const uar_embedder *right = uar_embedder_lexical();
     right->embed(right->ctx, purpose, texts, count, done);
     finish_again(v, done);
@@ -689,6 +718,7 @@ static inline void world_remember(world *w, const char *path) {
     uar_memory_options_init(&o);
     o.allocator = &w->port->door;
     o.embedder = &own;
+    o.embed_timeout_ms = 40;
     w->memory = uar_memory_open(path, &o);
     if (uar_memory_state(w->memory, NULL) != UAR_MEMORY_READY) fault_note("the memory doesn't open");
 }

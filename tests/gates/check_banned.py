@@ -106,4 +106,6 @@ if __name__ == "__main__":
         ("banned: no banned call or word in lib", source_faults(ROOT)),
         ("banned: no static mutable data but the two allowed",
          data_faults(ARCHIVE, allowed_data(ROOT)) if ARCHIVE else None),
+        ("banned: no static mutable data of its own in libuar-bert",
+         data_faults(os.path.join(BUILD, "lib", "bert", "libuar_bert_internal.a"), {}) if BUILD else None),
     ]))

@@ -43,8 +43,16 @@ def foreign_names(symbols):
             if not name.startswith("uar_") or name.startswith("uar_i_")]
 
 
-def export_faults(declared, symbols):
+def library_of(name):
+    """What is declared as uar_bert_* belongs to libuar-bert, all else to libuar."""
+    return "uar-bert" if name.startswith("uar_bert_") else "uar"
+
+
+def export_faults(declared, symbols, library="uar"):
     faults = foreign_names(symbols)
+    faults += ["global symbol of the other library: " + name for name in sorted(symbols)
+               if name.startswith("uar_") and library_of(name) != library]
+    declared = {name for name in declared if library_of(name) == library}
     names = {name for name in symbols if name.startswith("uar_")}
     faults += ["declared but not exported: " + name for name in sorted(declared - names)]
     faults += ["exported but not declared: " + name for name in sorted(names - declared) if not name.startswith("uar_i_")]
@@ -88,11 +96,13 @@ if __name__ == "__main__":
     if not BUILD:
         sys.exit("usage: check_exports.py SOURCE_ROOT BUILD_DIR")
     SHARED = os.path.join(BUILD, "lib", "libuar.so")
+    BERT = os.path.join(BUILD, "lib", "bert", "libuar-bert.so")
+    BERT_ARCHIVE = os.path.join(BUILD, "lib", "bert", "libuar-bert.a")
     ARCHIVE = os.path.join(BUILD, "lib", "libuar.a")
     COMPILER = os.environ.get("CC", "cc")
 
-    def exports(path, dynamic):
-        return export_faults(declared_functions(ROOT, COMPILER), defined_symbols(path, dynamic))
+    def exports(path, dynamic, library="uar"):
+        return export_faults(declared_functions(ROOT, COMPILER), defined_symbols(path, dynamic), library)
 
     HAS_ARCHIVE = os.path.exists(ARCHIVE)
     gatelib.report([
@@ -101,6 +111,11 @@ if __name__ == "__main__":
          caught(exports, ARCHIVE, False) if HAS_ARCHIVE else None),
         ("test_N4_the_archive_needs_none_of_its_dependencies_from_outside",
          undefined_faults(ARCHIVE) if HAS_ARCHIVE else None),
-        ("test_N8_the_shared_library_is_aligned_for_16_KiB_pages", page_faults(SHARED)),
-        ("test_N8_the_shared_library_needs_no_cxx_runtime", runtime_faults(SHARED)),
+        ("test_N4_libuar_bert_exports_exactly_its_declared_functions", caught(exports, BERT, True, "uar-bert")),
+        ("test_N4_the_archive_of_libuar_bert_defines_exactly_its_declared_functions",
+         caught(exports, BERT_ARCHIVE, False, "uar-bert") if HAS_ARCHIVE else None),
+        ("test_N4_the_archive_of_libuar_bert_needs_none_of_its_dependencies_from_outside",
+         undefined_faults(BERT_ARCHIVE) if HAS_ARCHIVE else None),
+        ("test_N8_the_shared_library_is_aligned_for_16_KiB_pages", page_faults(SHARED) + page_faults(BERT)),
+        ("test_N8_the_shared_library_needs_no_cxx_runtime", runtime_faults(SHARED) + runtime_faults(BERT)),
     ])

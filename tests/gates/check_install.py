@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Gate: an app that sees nothing but an installed libuar compiles, links (shared and archive) and runs."""
+"""Gate: an app that sees nothing but an installed libuar, or libuar-bert, compiles, links (shared and archive) and runs."""
 
 import os
 import shutil
@@ -18,6 +18,17 @@ int main(void) {
 }
 """
 
+BERT_APP = r"""
+#include <uar/bert.h>
+#include <stdio.h>
+int main(void) {
+    uar_embedder e;
+    uar_status status = uar_bert_open(&e, "no such folder", NULL, NULL);
+    printf("%s %d\n", uar_version(), uar_bert_level() != NULL && status == UAR_E_NOT_FOUND ? 0 : 1);
+    return 0;
+}
+"""
+
 
 def wanted(build):
     """The version that meson gave the project, and no object left alive."""
@@ -30,27 +41,28 @@ def installed(build, target):
     return [] if status == 0 else ["meson install: " + output.strip()]
 
 
-def pkg_config(target, *options):
+def pkg_config(target, package, *options):
     folders = [base for base, _, names in os.walk(target) if "uar.pc" in names]
     if len(folders) != 1:
         return None
     environment = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=target, PKG_CONFIG_PATH=folders[0])
-    status, output = gatelib.run(["pkg-config", *options, "uar"], env=environment)
+    status, output = gatelib.run(["pkg-config", *options, package], env=environment)
     return output.split() if status == 0 else None
 
 
-def app_faults(build, target, archive):
+def app_faults(build, target, archive, package="uar", app=APP):
     """Build the app against the installed files and run it."""
-    cflags = pkg_config(target, "--cflags")
-    flags = pkg_config(target, "--libs", *(["--static"] if archive else []))
+    cflags = pkg_config(target, package, "--cflags")
+    flags = pkg_config(target, package, "--libs", *(["--static"] if archive else []))
     if cflags is None or flags is None:
-        return ["uar.pc is not installed, or pkg-config refuses it"]
+        return ["%s.pc is not installed, or pkg-config refuses it" % package]
     folder = next(flag[2:] for flag in flags if flag.startswith("-L"))
     if archive:
-        flags = [os.path.join(folder, "libuar.a") if flag == "-luar" else flag for flag in flags]
+        archives = {"-luar": "libuar.a", "-luar-bert": "libuar-bert.a"}
+        flags = [os.path.join(folder, archives[flag]) if flag in archives else flag for flag in flags]
     source, program = os.path.join(target, "app.c"), os.path.join(target, "app")
     with open(source, "w", encoding="utf-8") as file:
-        file.write(APP)
+        file.write(app)
     status, output = gatelib.run(["cc", "-std=c11", "-Wall", "-Werror", source, "-o", program] + cflags + flags)
     if status != 0:
         return ["the app does not link: " + output.strip()]
@@ -80,6 +92,10 @@ if __name__ == "__main__":
             ("install: only the public headers", FAULTS or no_private_header(TARGET)),
             ("install: an app links the shared library", FAULTS or app_faults(BUILD, TARGET, False)),
             ("install: an app links the archive", (FAULTS or app_faults(BUILD, TARGET, True)) if HAS_ARCHIVE else None),
+            ("install: an app links the shared libuar-bert",
+             FAULTS or app_faults(BUILD, TARGET, False, "uar-bert", BERT_APP)),
+            ("install: an app links the archive of libuar-bert",
+             (FAULTS or app_faults(BUILD, TARGET, True, "uar-bert", BERT_APP)) if HAS_ARCHIVE else None),
         ]
     finally:
         shutil.rmtree(TARGET)

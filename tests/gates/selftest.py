@@ -231,6 +231,20 @@ def exports_catch_a_leak_and_a_missing_function():
 
 
 @case
+def exports_catch_a_function_in_the_other_library():
+    source = "int uar_here(void) { return 0; }\nint uar_bert_there(void) { return 0; }\n"
+    declared = {"uar_here", "uar_bert_there"}
+
+    def faults_as(library):
+        return over_library(lambda path: check_exports.export_faults(declared, check_exports.defined_symbols(path, True),
+                                                                     library), source, shared=True)
+
+    return (faults_as("uar") == ["global symbol of the other library: uar_bert_there",
+                                 "exported but not declared: uar_bert_there"]
+            and names(faults_as("uar-bert"), "other library: uar_here"))
+
+
+@case
 def exports_catch_a_dependency_left_open():
     source = "extern int sqlite3_open(void); int uar_x(void) { return sqlite3_open(); }\n"
     return names(over_library(check_exports.undefined_faults, source), "sqlite3_open")

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "memory/near.h"
+#include "support/probe_alloc.h"
 
 #define DIMS 8
 
@@ -207,6 +208,49 @@ static void test_M16_a_failing_embedder_stops_no_write(void **state) {
     assert_sound(x.f);
 }
 
+/* With a failed allocation the record may be written without its vector, and then as one of its own; never half. */
+static void a_near_repeat_survives_the_failure_of_each_allocation(void **state) {
+    repeat_fixture x;
+    use_embedder(&x, state, 0.9);
+    probe_alloc probe;
+    probe_alloc_init(&probe);
+    uar_memory_options options;
+    uar_memory_options_init(&options);
+    options.clock = &x.f->clock;
+    options.embedder = &x.e.door;
+    options.allocator = &probe.door;
+    uar_memory *m = uar_memory_open(x.f->path, &options);
+    uar_identity who = user_of("ann");
+    unsigned long merged = 0;
+    for (int for_good = 0; for_good < 2; for_good++) {
+        for (unsigned long at = 1;; at++) {
+            (void)add_text(x.f, "ann", "I like tea");
+            uar_memory_draft d = draft_of("I like tea because it is warm");
+            d.metadata = STR("{\"a\":1}");
+            uar_memory_change change;
+            probe_alloc_arm(&probe, at, for_good != 0);
+            uar_status status = uar_memory_add_sync(&change, m, &who, &d, NULL);
+            bool failed = probe_alloc_has_failed(&probe);
+            probe_alloc_arm(&probe, 0, false);
+            if (status != UAR_OK) assert_int_equal(status, UAR_E_NOMEM);
+            uint64_t count = count_of(x.f, "ann");
+            assert_int_equal(count, status == UAR_OK && change.outcome == UAR_MEMORY_OUTCOME_ADDED ? 2 : 1);
+            merged += status == UAR_OK && change.outcome == UAR_MEMORY_OUTCOME_REINFORCED;
+            uar_memory_filter filter;
+            uar_memory_filter_init(&filter);
+            filter.types = 1u << UAR_MEMORY_TYPE_SEMANTIC;
+            uar_memory_erasure sum;
+            assert_int_equal(uar_memory_delete_where_sync(&sum, x.f->memory, &who, &filter, NULL), UAR_OK);
+            if (!failed) break;
+            assert_true(at < 5000);
+        }
+    }
+    assert_true(merged >= 2);
+    uar_memory_free(m);
+    assert_int_equal(probe.alive, 0); /* what it keeps in memory for searches went with it */
+    assert_sound(x.f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(test_M3_a_near_repeat_keeps_the_fuller_text_and_all_it_carries),
@@ -216,6 +260,7 @@ int main(void) {
         MEMORY_TEST(test_M8_a_less_trusted_writer_does_not_replace_a_text),
         MEMORY_TEST(an_ended_or_expired_record_is_not_reinforced),
         MEMORY_TEST(test_M16_a_failing_embedder_stops_no_write),
+        MEMORY_TEST(a_near_repeat_survives_the_failure_of_each_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

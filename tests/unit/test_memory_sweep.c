@@ -12,6 +12,8 @@ typedef struct sweep {
     uar_identity who;
     uar_uuid id;
     unsigned long faults;
+    bool has_sources; /* of the next compression */
+    bool has_expired; /* something for the next sweep */
 } sweep;
 
 static uar_memory *open_with(sweep *s) {
@@ -188,13 +190,87 @@ static uar_status delete_where(sweep *s) {
     return uar_memory_delete_where_sync(&sum, s->memory, &s->who, &filter, NULL);
 }
 
+/* Two good drafts and a bad one; the changes stay as they were if it fails. */
+static uar_status add_batch(sweep *s) {
+    char text[64];
+    snprintf(text, sizeof text, "batched words %lu", s->faults);
+    uar_memory_draft d[3] = { draft_of(text), draft_of(" "), draft_of("batched and expiring") };
+    d[2].expires_ms = FIXTURE_START + 1000000;
+    uar_memory_change changes[3], before[3];
+    memset(changes, 0x5A, sizeof changes);
+    memcpy(before, changes, sizeof changes);
+    uar_status status = uar_memory_add_batch_sync(changes, s->memory, &s->who, d, 3, 0, NULL, NULL, NULL);
+    if (status != UAR_OK) assert_memory_equal(changes, before, sizeof changes);
+    return status;
+}
+
+/* Two records of this call alone become one. */
+static uar_status compress(sweep *s) {
+    uar_str label = STR("to compress");
+    uar_memory_draft d[2] = { draft_of("The crew painted the deck of the ferry. It rained."),
+                              draft_of("The crew repaired the engine of the ferry. It rained.") };
+    for (int i = 0; i < 2; i++) {
+        d[i].categories = &label;
+        d[i].category_count = 1;
+    }
+    uar_status status = UAR_OK;
+    if (!s->has_sources)
+        status = uar_memory_add_batch_sync(NULL, s->memory, &s->who, d, 2, UAR_MEMORY_ADD_VERBATIM, NULL, NULL, NULL);
+    if (status != UAR_OK) return status;
+    s->has_sources = true;
+    uar_memory_filter filter;
+    uar_memory_filter_init(&filter);
+    filter.category = label;
+    uar_memory_compression done, before;
+    memset(&done, 0x5A, sizeof done);
+    before = done;
+    status = uar_memory_compress_sync(&done, s->memory, &s->who, &filter, NULL, NULL);
+    if (status != UAR_OK)
+        assert_memory_equal(&done, &before, sizeof done);
+    else
+        s->id = done.id;
+    s->has_sources = status != UAR_OK;
+    return status;
+}
+
+static uar_status purge(sweep *s) {
+    uar_memory_erasure sum;
+    return uar_memory_purge_sync(&sum, s->memory, &s->who, s->id, NULL);
+}
+
+/* One record that has expired; what a failure leaves is swept the next time. */
+static uar_status sweep_expired(sweep *s) {
+    if (!s->has_expired) {
+        uar_memory_draft d = draft_of("expiring soon");
+        d.expires_ms = atomic_load(&s->f->now) + 1000;
+        uar_memory_change change;
+        uar_status status = uar_memory_add_sync(&change, s->memory, &s->who, &d, NULL);
+        if (status != UAR_OK) return status;
+        s->has_expired = true;
+        atomic_fetch_add(&s->f->now, 2000);
+    }
+    uint64_t erased = 0;
+    uar_status status = uar_memory_sweep_sync(&erased, s->memory, NULL);
+    if (status == UAR_OK) s->has_expired = false;
+    return status;
+}
+
+static uar_status expire_later_on(sweep *s) {
+    uar_memory_patch p;
+    uar_memory_patch_init(&p);
+    p.expires_ms = atomic_load(&s->f->now) + 5000000;
+    uar_memory_change change;
+    return uar_memory_update_sync(&change, s->memory, &s->who, s->id, &p, NULL);
+}
+
 static void every_call_survives_the_failure_of_each_allocation(void **state) {
     sweep s = { .f = *state, .who = user_of("ann") };
     probe_alloc_init(&s.probe);
     s.memory = open_with(&s);
     assert_int_equal(uar_memory_state(s.memory, NULL), UAR_MEMORY_READY);
-    const sweep_call calls[] = { add_rich, supersede, merge,      update,      get,     history,    list,        stats,
-                                 search,   recall,    export_all, import_line, reindex, delete_one, delete_where };
+    const sweep_call calls[] = { add_rich,  supersede, merge,  update,          get,           history,     list,
+                                 stats,     search,    recall, export_all,      import_line,   reindex,     delete_one,
+                                 add_batch, compress,  purge,  expire_later_on, sweep_expired, delete_where };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         sweep_one(&s, calls[i]);
     assert_true(s.faults > 200);
