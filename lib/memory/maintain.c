@@ -104,19 +104,25 @@ uar_status uar_memory_reindex_sync(uar_memory *memory, uar_error *err) {
     return status;
 }
 
-static uar_status check_file(database *db, uar_error *err) {
+static uar_status look_at_file(database *db, uar_error *err) {
     query q = { db, NULL, SQLITE_OK };
     q.code = sqlite3_prepare_v2(db->handle, "PRAGMA integrity_check(1)", -1, &q.statement, NULL);
     uar_status status = UAR_OK;
     if (query_next(&q)) {
         uar_str line = query_get_text(&q, 0);
-        if (!uar_str_equal(line, uar_str_of("ok")))
-            status =
-                error_set(err, UAR_E_CORRUPT, "memory store: %s", (const char *)sqlite3_column_text(q.statement, 0));
+        if (q.code == SQLITE_OK && !uar_str_equal(line, uar_str_of("ok")))
+            status = error_set(err, UAR_E_CORRUPT, "memory store: %.*s", (int)line.len, line.ptr);
     }
     uar_status end = query_end(&q, status == UAR_OK ? err : NULL);
     sqlite3_finalize(q.statement);
     return status == UAR_OK ? end : status;
+}
+
+/* SQLite tells a want of memory as a fault of a page. What is wrong in the file is there at a second look too. */
+static uar_status check_file(database *db, uar_error *err) {
+    uar_error why = UAR_ERROR_INIT;
+    uar_status status = look_at_file(db, &why);
+    return status == UAR_E_CORRUPT ? look_at_file(db, err) : error_copy(err, &why);
 }
 
 static uar_status number(database *db, sql_id id, int64_t *out, uar_error *err) {

@@ -555,7 +555,10 @@ static void on_chain(void *ctx, uar_status status, const uar_memory_change *chan
         (void)snprintf(text, sizeof text, "link %llu", (unsigned long long)h->number);
         uar_identity who = user_of("u1");
         uar_memory_draft d = draft_of(text);
-        h->inside = uar_memory_add(h->x->memory, &who, &d, on_chain, h, NULL);
+        uar_status begun = uar_memory_add(h->x->memory, &who, &d, on_chain, h, NULL);
+        mutex_lock(&h->lock); /* the next link may run by now */
+        if (begun != UAR_OK) h->inside = begun;
+        mutex_unlock(&h->lock);
     }
     hear(h, status, err);
 }
@@ -564,11 +567,14 @@ static void test_N1_a_call_may_be_begun_in_a_receiver(void **state) {
     async_fixture *x = *state;
     heard h;
     heard_init(&h, x);
+    h.inside = UAR_OK;
     uar_identity who = user_of("u1");
     uar_memory_draft d = draft_of("link 0");
     assert_int_equal(uar_memory_add(x->memory, &who, &d, on_chain, &h, NULL), UAR_OK);
     await(&h, 5);
+    mutex_lock(&h.lock);
     assert_int_equal(h.inside, UAR_OK);
+    mutex_unlock(&h.lock);
     assert_int_equal(h.status, UAR_OK);
     heard_dispose(&h);
 }
