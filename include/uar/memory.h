@@ -256,7 +256,7 @@ typedef struct uar_memory_patch {
     double importance;         /**< new importance; below 0 keeps; UAR_MEMORY_PATCH_INIT sets -1 */
     uar_memory_trust trust;    /**< who changes it; the record gets the less trusted of both. 0: user */
     int64_t valid_until_ms;    /**< new end; 0 keeps */
-    int64_t expires_ms;        /**< when it is to be erased; UAR_MEMORY_OPEN_END: never; 0 keeps. Makes no new version */
+    int64_t expires_ms; /**< when it is to be erased; UAR_MEMORY_OPEN_END: never; 0 keeps. Makes no new version */
 } uar_memory_patch;
 /** Head of a uar_memory_patch. */
 #define UAR_MEMORY_PATCH_INIT .size = sizeof(uar_memory_patch), .importance = -1
@@ -452,8 +452,8 @@ typedef struct uar_memory_compression {
  * changed.
  */
 UAR_API uar_status uar_memory_compress_sync(uar_memory_compression *out, uar_memory *memory, const uar_identity *who,
-                                            const uar_memory_filter *filter,
-                                            const uar_memory_compress_options *options, uar_error *err);
+                                            const uar_memory_filter *filter, const uar_memory_compress_options *options,
+                                            uar_error *err);
 /** Records that hold, newest write first, at most `limit` (1–1000), behind `cursor` (absent: from the start). `filter` may
  *  be NULL. */
 UAR_API uar_status uar_memory_list_sync(uar_memory_records **out, uar_memory *memory, const uar_identity *who,

@@ -154,8 +154,7 @@ static const struct tampering {
       "INSERT INTO record SELECT kind, owner, id || 'x', parent, revision, sort, schema, created_ms,"
       " updated_ms, body, blob, checksum FROM record WHERE kind=71",
       "the index of open runs names" },
-    { scene_memory, "memory/memory.db", "UPDATE segment SET records=records+1",
-      "the memory is not consistent" },
+    { scene_memory, "memory/memory.db", "UPDATE segment SET records=records+1", "the memory is not consistent" },
 };
 
 static bool has_open_run(const char *path) {
