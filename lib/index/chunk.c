@@ -151,9 +151,40 @@ uar_status chunk_open(chunk_view *out, const chunk_head *head, uint8_t *body) {
     return UAR_OK;
 }
 
+/* Ids are spread evenly, so that one lies about where its value says; from there the bounds are stepped to in strides that
+ * double. Whatever the ids are, it takes few steps. */
+static void narrow(const chunk_view *c, uint64_t id, size_t *from, size_t *to) {
+    size_t count = c->head.terms;
+    size_t guess = (size_t)(((id >> 32) * count) >> 32);
+    size_t stride = 4;
+    if (little_u64(c->ids + guess * 8) < id) {
+        *from = guess + 1;
+        size_t at = guess + stride;
+        for (; at < count && little_u64(c->ids + at * 8) < id; at += stride) {
+            *from = at + 1;
+            stride *= 2;
+        }
+        *to = at < count ? at : count;
+        return;
+    }
+    *to = guess;
+    for (size_t at = guess; at > stride; stride *= 2) {
+        at -= stride;
+        if (little_u64(c->ids + at * 8) < id) {
+            *from = at + 1;
+            return;
+        }
+        *to = at;
+    }
+    *from = 0;
+}
+
 const uint8_t *chunk_find(const chunk_view *c, uint64_t id, size_t *count) {
     size_t from = 0;
-    size_t to = c->head.terms;
+    size_t to = 0;
+    *count = 0;
+    if (c->head.terms == 0) return c->postings;
+    narrow(c, id, &from, &to);
     while (from < to) {
         size_t middle = from + (to - from) / 2;
         if (little_u64(c->ids + middle * 8) < id)
@@ -161,7 +192,6 @@ const uint8_t *chunk_find(const chunk_view *c, uint64_t id, size_t *count) {
         else
             to = middle;
     }
-    *count = 0;
     if (from == c->head.terms || little_u64(c->ids + from * 8) != id) return c->postings;
     uint32_t start = little_u32(c->starts + from * 4);
     *count = little_u32(c->starts + (from + 1) * 4) - start;
