@@ -37,8 +37,10 @@ static inline float score_earned(float x) {
 }
 /* Half of what all vectors have in common is taken out of a question. */
 #define SCORE_COMMON 0.5f
-/* A deviation of cosine beside the words of the best document. */
-#define SCORE_VECTOR 0.12
+/* What the best cosine of a conversation counts beside a document's own: where one thing is near, others are meant too. */
+#define SCORE_TALK_BEST 0.5f
+/* A deviation of these beside the words of the best document. */
+#define SCORE_VECTOR 0.14
 /* Small things: long texts say more; the question names who or what the text opens with; a question holds no answer. */
 #define SCORE_LENGTH 0.06
 #define SCORE_OPENING 0.05
