@@ -45,15 +45,20 @@ size_t chunk_body_size(const chunk_head *head) {
     return lay_out(head).end;
 }
 
-uar_status chunk_head_read(chunk_head *out, const uint8_t bytes[CHUNK_HEAD_USED], uint64_t size) {
+size_t chunk_total_size(const uint8_t bytes[CHUNK_HEAD_USED]) {
     chunk_head head = { little_u32(bytes + 8),  little_u32(bytes + 12), little_u32(bytes + 16),
                         little_u32(bytes + 20), little_u32(bytes + 24), little_u64(bytes + 28) };
     if (memcmp(bytes, magic, sizeof magic) != 0 || head.count == 0 || head.count > CHUNK_DOCUMENTS ||
         head.dims > VECTOR_DIMS_MAX || head.postings > CHUNK_DOCUMENTS * DOCUMENT_TERMS_MAX ||
         head.terms > head.postings || head.vectors > (head.dims != 0 ? head.count : 0))
-        return UAR_E_CORRUPT;
-    if (size != (uint64_t)chunk_body_at(&head) + chunk_body_size(&head) + CHUNK_MARK) return UAR_E_CORRUPT;
-    *out = head;
+        return 0;
+    return chunk_body_at(&head) + chunk_body_size(&head) + CHUNK_MARK;
+}
+
+uar_status chunk_head_read(chunk_head *out, const uint8_t bytes[CHUNK_HEAD_USED], uint64_t size) {
+    if (size == 0 || size != chunk_total_size(bytes)) return UAR_E_CORRUPT;
+    *out = (chunk_head){ little_u32(bytes + 8),  little_u32(bytes + 12), little_u32(bytes + 16),
+                         little_u32(bytes + 20), little_u32(bytes + 24), little_u64(bytes + 28) };
     return UAR_OK;
 }
 

@@ -94,15 +94,32 @@ static float relevance_at(const engine_answer *s, const search_part *p, size_t a
 }
 
 static double adjusted(const engine_answer *s, const document *d, double relevance) {
-    double recency = score_recency(s->question.time_ms - d->created_ms);
+    double recency = score_recency_at(s->question.time_ms, d->created_ms);
     return score_adjust(relevance, recency, (double)d->importance, score_trust(d->trust));
 }
 
-static void spread_part(score_spread *spread, const uint8_t *in, uint8_t mask, const float *cosines, size_t count) {
+/* The best cosine of each conversation; `talk` has served the words. */
+static void find_best_of_talks(engine_answer *s, const search_part *p) {
+    const float *cosines = s->cosines + p->base;
+    float *talk = s->talk + p->group_base;
+    for (size_t i = 0; i < p->segment->groups.count; i++)
+        talk[i] = SEARCH_NO_COSINE;
+    for (size_t at = 0; at < p->segment->count; at++) {
+        float cosine = (p->in[at] & s->in_mask) != 0 ? cosines[at] : SEARCH_NO_COSINE;
+        float *best = &talk[p->segment->group[at]];
+        *best = cosine > *best ? cosine : *best;
+    }
+}
+
+/* From here on `cosines` have a share of the best of their conversation in them. */
+static void spread_part(score_spread *spread, const engine_answer *s, const search_part *p) {
+    const float *talk = s->talk + p->group_base;
+    float *cosines = s->cosines + p->base;
     double sum = 0, squares = 0;
     size_t n = 0;
-    for (size_t at = 0; at < count; at++) {
-        bool counts = (in[at] & mask) != 0 && cosines[at] > SEARCH_NO_COSINE;
+    for (size_t at = 0; at < p->segment->count; at++) {
+        bool counts = (p->in[at] & s->in_mask) != 0 && cosines[at] > SEARCH_NO_COSINE;
+        if (counts) cosines[at] += SCORE_TALK_BEST * talk[p->segment->group[at]];
         double value = counts ? (double)cosines[at] : 0;
         sum += value;
         squares += value * value;
@@ -116,8 +133,8 @@ static void spread_part(score_spread *spread, const uint8_t *in, uint8_t mask, c
 static void spread_vectors(engine_answer *s) {
     score_spread spread = { 0, 0, 0 };
     for (size_t i = 0; i < s->part_count; i++) {
-        const search_part *p = &s->parts[i];
-        spread_part(&spread, p->in, s->in_mask, s->cosines + p->base, p->segment->count);
+        find_best_of_talks(s, &s->parts[i]);
+        spread_part(&spread, s, &s->parts[i]);
     }
     s->vectors = score_scale_of(&spread);
 }
@@ -293,7 +310,8 @@ void engine_answer_rescore(const engine_answer *s, engine_hit *hit, const float 
     if (!s->is_hybrid) return;
     const search_part *p = search_part_of(s, hit->number);
     size_t at = hit->number - p->base;
-    float centred = vector_dot(s->centred, vector, s->source->dims);
+    float centred = vector_dot(s->centred, vector, s->source->dims) +
+                    SCORE_TALK_BEST * s->talk[p->group_base + p->segment->group[at]];
     hit->cosine = (double)vector_dot(s->question.vector, vector, s->source->dims);
     hit->relevance = (double)relevance_at(s, p, at, centred);
     hit->score = adjusted(s, &p->segment->documents[at], hit->relevance);

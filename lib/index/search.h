@@ -32,10 +32,11 @@ struct engine_answer {
     double records, mean_length, mean_window, mean_talk;
     float *words;    /* of each document: what it earned by words */
     float *bonus;    /* of each document: small things */
-    float *cosines;  /* of each document with the centred question, by codes; SEARCH_NO_COSINE: none */
+    float *cosines;  /* of each document with the centred question, by codes, then with a share of the best of
+                        its conversation; SEARCH_NO_COSINE: none */
     float *own;      /* of each document: occurrences of the term in hand */
     float *window;   /* the same in its window */
-    float *talk;     /* of each group: what all of it earned */
+    float *talk;     /* of each group: what all of it earned; then the best cosine in it */
     float *talk_own; /* of each group: occurrences of the term in hand, then what they weigh */
     uint32_t *touched, *touched_groups;
     uint8_t *near;      /* of each document: does it or a neighbour have a word of the question? */

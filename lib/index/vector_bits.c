@@ -13,7 +13,7 @@
 #include <math.h>
 
 /* Deviations that a row may be underestimated by before it is lost. */
-#define DEVIATIONS 2.5f
+#define DEVIATIONS 2.3f
 
 typedef struct sheet_view {
     const float *centre, *offsets, *factors, *errors;

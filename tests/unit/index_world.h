@@ -311,6 +311,12 @@ static inline bool model_passes(const engine_question *q, const document *d) {
            (q->places[0] == 0 || q->places[0] == d->places[0]);
 }
 
+/* By words alone, a short time finds as well. */
+static inline bool model_is_of_time(const engine_question *q, const document *d) {
+    return q->time != NULL && d->created_ms >= q->time->from_ms && d->created_ms < q->time->until_ms &&
+           q->time->until_ms != INT64_MAX && q->time->until_ms - q->time->from_ms < INT64_C(32) * 86400000;
+}
+
 /* The nth current document before (-) or after (+) in its conversation. */
 static inline const world_document *model_neighbour(const world *w, size_t at, int steps) {
     const world_document *d = &w->documents[at];
@@ -417,6 +423,7 @@ static inline double model_bonus(const world_document *d, const engine_question 
         if (q->terms[t].kind == ENGINE_ASKS) sum -= 0.08;
     }
     if (opens) sum += 0.05;
+    if (q->time != NULL) sum += 0.3 * time_range_nearness(q->time, d->item.at.created_ms);
     return hybrid ? 1.4 * sum : sum;
 }
 
@@ -439,11 +446,25 @@ static inline double model_adjust(const document *d, double relevance, int64_t n
     return (relevance > 0 ? relevance : 0) * (1 + 0.2 * (2 * mix - 1));
 }
 
+/* The best cosine in the conversation of a document that has one. */
+static inline double model_best(const world *w, size_t at, const engine_question *q, const double *cosines) {
+    uint64_t group = w->documents[at].item.at.group;
+    double best = cosines[at];
+    for (size_t i = 0; i < w->count && group != 0; i++) {
+        const world_document *o = &w->documents[i];
+        if (model_counts(q, o) && o->item.vector != NULL && o->item.at.group == group && cosines[i] > best)
+            best = cosines[i];
+    }
+    return best;
+}
+
 /* Scores of all documents, by key - 1. `segment` has the sum of vectors. */
 static inline model_score *model_run(const world *w, const engine_question *q, const index_segment *segment) {
     model_score *out = calloc(w->count + 1, sizeof *out);
     double *cosines = calloc(w->count + 1, sizeof *cosines);
+    double *nearness = calloc(w->count + 1, sizeof *nearness);
     assert_non_null(out);
+    assert_non_null(nearness);
     assert_non_null(cosines);
     model_usual u = model_measure(w, q);
     bool hybrid = q->vector != NULL && segment->vectors != 0;
@@ -461,12 +482,17 @@ static inline model_score *model_run(const world *w, const engine_question *q, c
         bool near = false;
         out[i].key = (int64_t)i + 1;
         out[i].score = model_words(w, i, q, &u, &near);
-        out[i].is_found = (near || hybrid) && model_passes(q, &w->documents[i].item.at);
+        out[i].is_found = (near || hybrid || model_is_of_time(q, &w->documents[i].item.at)) &&
+                          model_passes(q, &w->documents[i].item.at);
         if (out[i].score > best) best = out[i].score;
-        if (!hybrid || !model_cosine(&cosines[i], &w->documents[i], &query)) continue;
+        if (hybrid) (void)model_cosine(&cosines[i], &w->documents[i], &query);
+    }
+    for (size_t i = 0; i < w->count; i++) {
+        if (!hybrid || out[i].key == 0 || w->documents[i].item.vector == NULL) continue;
+        nearness[i] = cosines[i] + 0.5 * model_best(w, i, q, cosines);
         count++;
-        sum += cosines[i];
-        squares += cosines[i] * cosines[i];
+        sum += nearness[i];
+        squares += nearness[i] * nearness[i];
     }
     double mean = count > 0 ? sum / count : 0;
     double deviation = count > 0 ? sqrt(squares / count - mean * mean) : 0;
@@ -474,11 +500,12 @@ static inline model_score *model_run(const world *w, const engine_question *q, c
         if (out[i].key == 0) continue;
         const world_document *d = &w->documents[i];
         double relevance = best > 0 ? out[i].score / best : 0;
-        if (hybrid && d->item.vector != NULL && deviation > 1e-6) relevance += 0.12 * (cosines[i] - mean) / deviation;
+        if (hybrid && d->item.vector != NULL && deviation > 1e-6) relevance += 0.14 * (nearness[i] - mean) / deviation;
         out[i].score = model_adjust(&d->item.at, relevance + model_bonus(d, q, &u, hybrid), q->time_ms);
     }
     if (hybrid) vector_query_dispose(&query);
     free(cosines);
+    free(nearness);
     return out;
 }
 

@@ -10,6 +10,7 @@ typedef struct asked {
     engine_question question;
     engine_term terms[TERMS_MOST];
     float vector[WORLD_DIMS];
+    time_range time;
 } asked;
 
 static void make_question(world *w, asked *a, bool hybrid) {
@@ -35,6 +36,10 @@ static void make_question(world *w, asked *a, bool hybrid) {
     q->include_ended = world_below(w, 3) == 0;
     q->is_open = world_below(w, 4) == 0;
     if (q->as_of) q->time_ms -= INT64_C(86400000) * (int64_t)world_below(w, 100);
+    int64_t day = WORLD_NOW - INT64_C(86400000) * (int64_t)world_below(w, 220);
+    a->time = time_range_of(day, world_below(w, 9) == 0 ? INT64_MAX
+                                                        : day + INT64_C(86400000) * (1 + (int64_t)world_below(w, 50)));
+    if (world_below(w, 3) == 0) q->time = &a->time;
     if (world_below(w, 3) == 0) q->types = 1u << (1 + world_below(w, 4));
     if (world_below(w, 4) == 0) q->after_ms = WORLD_NOW - INT64_C(86400000) * 150;
     if (world_below(w, 4) == 0) q->before_ms = WORLD_NOW - INT64_C(86400000) * 20;

@@ -116,6 +116,52 @@ static void age_importance_and_trust_move_a_score_by_a_fifth_at_most(void **stat
     uar_memory_hits_free(hits);
 }
 
+static void add_at(memory_fixture *f, const char *text, const char *created) {
+    uar_memory_draft d = draft_of(text);
+    assert_int_equal(time_parse(&d.created_ms, uar_str_of(created)), UAR_OK);
+    add_draft(f, "ann", &d);
+}
+
+static void what_is_of_the_time_of_the_question_comes_first(void **state) {
+    memory_fixture *f = *state;
+    add_at(f, "Ann walked the dog by the lake", "2023-05-07T10:00:00Z");
+    add_at(f, "Ann walked the dog by the sea", "2023-06-08T10:00:00Z");
+    add_at(f, "Ann walked the dog by the mill", "2023-07-09T10:00:00Z");
+    const char *questions[] = { "Where did Ann walk the dog on 8 June 2023?", "Wo war Ann am 8. Juni 2023 mit the dog?",
+                                "Where was the dog in June 2023?", "dog 2023-06-08" };
+    for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+        uar_memory_hits *hits = search_text(f, "ann", questions[i], NULL);
+        assert_int_equal(hits->count, 3); /* nothing is left out */
+        assert_true(str_is(hits->hits[0].record.content, "Ann walked the dog by the sea"));
+        assert_true(hits->hits[0].time >= 1);
+        assert_true(hits->hits[1].time < 1 && hits->hits[2].time < 1);
+        uar_memory_hits_free(hits);
+    }
+}
+
+static void a_time_moves_a_score_but_does_not_beat_the_words(void **state) {
+    memory_fixture *f = *state;
+    add_at(f, "The walrus swam to the harbour of Aberdeen", "2023-05-07T10:00:00Z");
+    add_at(f, "Nothing of note", "2023-06-08T10:00:00Z");
+    uar_memory_hits *hits = search_text(f, "ann", "Which harbour did the walrus reach on 8 June 2023?", NULL);
+    assert_int_equal(hits->count, 2);
+    assert_true(str_is(hits->hits[0].record.content, "The walrus swam to the harbour of Aberdeen"));
+    uar_memory_hits_free(hits);
+}
+
+static void a_short_time_finds_what_has_none_of_the_words(void **state) {
+    memory_fixture *f = *state;
+    add_at(f, "The walrus swam", "2023-05-07T10:00:00Z");
+    add_at(f, "A storm came up", "2023-05-09T10:00:00Z");
+    assert_true(finds(f, "ann", "What was there on 7 May 2023?", "The walrus swam"));
+    assert_int_equal(count_hits(f, "What was there on 7 May 2023?", NULL), 1);
+    assert_int_equal(count_hits(f, "What was there in May 2023?", NULL), 2);
+    assert_int_equal(count_hits(f, "What was there in 2023?", NULL), 0);
+    assert_int_equal(count_hits(f, "What was there on 31 June 2023?", NULL), 0);
+    uar_memory_filter early = { UAR_MEMORY_FILTER_INIT, .before_ms = 1 };
+    assert_int_equal(count_hits(f, "What was there on 7 May 2023?", &early), 0);
+}
+
 static void the_best_come_first_and_the_limit_holds_whatever_moves_them(void **state) {
     memory_fixture *f = *state;
     for (int i = 0; i < 60; i++) {
@@ -321,6 +367,9 @@ int main(void) {
         MEMORY_TEST(a_fact_is_found_by_its_slot),
         MEMORY_TEST(rarer_words_weigh_more),
         MEMORY_TEST(age_importance_and_trust_move_a_score_by_a_fifth_at_most),
+        MEMORY_TEST(what_is_of_the_time_of_the_question_comes_first),
+        MEMORY_TEST(a_time_moves_a_score_but_does_not_beat_the_words),
+        MEMORY_TEST(a_short_time_finds_what_has_none_of_the_words),
         MEMORY_TEST(the_best_come_first_and_the_limit_holds_whatever_moves_them),
         MEMORY_TEST(filters_narrow_by_scope_type_label_time_and_metadata),
         MEMORY_TEST(as_of_gives_what_held_then_in_the_words_of_then),
