@@ -45,15 +45,20 @@ size_t chunk_body_size(const chunk_head *head) {
     return lay_out(head).end;
 }
 
-uar_status chunk_head_read(chunk_head *out, const uint8_t bytes[CHUNK_HEAD_USED], uint64_t size) {
+size_t chunk_total_size(const uint8_t bytes[CHUNK_HEAD_USED]) {
     chunk_head head = { little_u32(bytes + 8),  little_u32(bytes + 12), little_u32(bytes + 16),
                         little_u32(bytes + 20), little_u32(bytes + 24), little_u64(bytes + 28) };
     if (memcmp(bytes, magic, sizeof magic) != 0 || head.count == 0 || head.count > CHUNK_DOCUMENTS ||
         head.dims > VECTOR_DIMS_MAX || head.postings > CHUNK_DOCUMENTS * DOCUMENT_TERMS_MAX ||
         head.terms > head.postings || head.vectors > (head.dims != 0 ? head.count : 0))
-        return UAR_E_CORRUPT;
-    if (size != (uint64_t)chunk_body_at(&head) + chunk_body_size(&head) + CHUNK_MARK) return UAR_E_CORRUPT;
-    *out = head;
+        return 0;
+    return chunk_body_at(&head) + chunk_body_size(&head) + CHUNK_MARK;
+}
+
+uar_status chunk_head_read(chunk_head *out, const uint8_t bytes[CHUNK_HEAD_USED], uint64_t size) {
+    if (size == 0 || size != chunk_total_size(bytes)) return UAR_E_CORRUPT;
+    *out = (chunk_head){ little_u32(bytes + 8),  little_u32(bytes + 12), little_u32(bytes + 16),
+                         little_u32(bytes + 20), little_u32(bytes + 24), little_u64(bytes + 28) };
     return UAR_OK;
 }
 
@@ -151,9 +156,40 @@ uar_status chunk_open(chunk_view *out, const chunk_head *head, uint8_t *body) {
     return UAR_OK;
 }
 
+/* Ids are spread evenly, so that one lies about where its value says; from there the bounds are stepped to in strides that
+ * double. Whatever the ids are, it takes few steps. */
+static void narrow(const chunk_view *c, uint64_t id, size_t *from, size_t *to) {
+    size_t count = c->head.terms;
+    size_t guess = (size_t)(((id >> 32) * count) >> 32);
+    size_t stride = 4;
+    if (little_u64(c->ids + guess * 8) < id) {
+        *from = guess + 1;
+        size_t at = guess + stride;
+        for (; at < count && little_u64(c->ids + at * 8) < id; at += stride) {
+            *from = at + 1;
+            stride *= 2;
+        }
+        *to = at < count ? at : count;
+        return;
+    }
+    *to = guess;
+    for (size_t at = guess; at > stride; stride *= 2) {
+        at -= stride;
+        if (little_u64(c->ids + at * 8) < id) {
+            *from = at + 1;
+            return;
+        }
+        *to = at;
+    }
+    *from = 0;
+}
+
 const uint8_t *chunk_find(const chunk_view *c, uint64_t id, size_t *count) {
     size_t from = 0;
-    size_t to = c->head.terms;
+    size_t to = 0;
+    *count = 0;
+    if (c->head.terms == 0) return c->postings;
+    narrow(c, id, &from, &to);
     while (from < to) {
         size_t middle = from + (to - from) / 2;
         if (little_u64(c->ids + middle * 8) < id)
@@ -161,7 +197,6 @@ const uint8_t *chunk_find(const chunk_view *c, uint64_t id, size_t *count) {
         else
             to = middle;
     }
-    *count = 0;
     if (from == c->head.terms || little_u64(c->ids + from * 8) != id) return c->postings;
     uint32_t start = little_u32(c->starts + from * 4);
     *count = little_u32(c->starts + (from + 1) * 4) - start;

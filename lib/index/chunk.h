@@ -40,6 +40,8 @@ typedef struct chunk_head {
 
 /* UAR_E_CORRUPT: these are not the first bytes of a chunk that has `size` bytes. */
 uar_status chunk_head_read(chunk_head *out, const uint8_t bytes[CHUNK_HEAD_USED], uint64_t size);
+/* The size that a chunk with this head has; 0: it is no head. */
+size_t chunk_total_size(const uint8_t bytes[CHUNK_HEAD_USED]);
 /* Where the parts lie. */
 #define CHUNK_DOCUMENTS_AT (CHUNK_HEAD + CHUNK_MARK)
 size_t chunk_documents_size(const chunk_head *head);

@@ -41,68 +41,100 @@ static bool is_wanted(const engine_answer *s, const search_part *p, size_t at) {
     return passes(&s->question, &p->segment->documents[at]);
 }
 
-static double length_bonus(const engine_answer *s, uint32_t length, double log_mean) {
-    double l = (length < ENGINE_LOGS ? (double)s->engine->logs[length] : log((double)length)) - log_mean;
-    return SCORE_LENGTH * (l > 1 ? 1 : l < -1 ? -1 : l);
-}
-
 static double time_of(const engine_answer *s, const document *d) {
     return s->question.time != NULL ? time_range_nearness(s->question.time, d->created_ms) : 0;
 }
 
-static double log_mean(const engine_answer *s) {
-    return s->mean_length > 0 ? log(s->mean_length) : 0;
+/* What was created at the time that is asked about is better. */
+static void add_times(engine_answer *s) {
+    for (size_t i = 0; i < s->part_count; i++) {
+        const search_part *p = &s->parts[i];
+        for (size_t at = 0; at < p->segment->count; at++)
+            s->bonus[p->base + at] += (float)(SCORE_TIME * time_of(s, &p->segment->documents[at]));
+    }
 }
 
-/* A document's cosine, with the best one of its conversation. */
-static double nearness(const engine_answer *s, const search_part *p, size_t at, double cosine) {
-    return cosine + SCORE_TALK_BEST * (double)s->talk[p->group_base + p->segment->group[at]];
+static float length_bonus(float log_length, float log_mean) {
+    float l = log_length - log_mean;
+    return (float)SCORE_LENGTH * (l > 1 ? 1 : l < -1 ? -1 : l);
+}
+
+static float log_of(const engine *e, uint32_t length) {
+    return length < ENGINE_LOGS ? e->logs[length] : logf((float)length);
+}
+
+/* Everything that is the same for all documents of a search. */
+typedef struct scorer {
+    const engine *engine;
+    float words, log_mean, vectors, usual, small;
+    bool is_hybrid;
+} scorer;
+
+static scorer scorer_of(const engine_answer *s) {
+    return (scorer){ .engine = s->engine,
+                     .words = s->best > 0 ? (float)(1 / s->best) : 0,
+                     .log_mean = s->mean_length > 0 ? (float)log(s->mean_length) : 0,
+                     .vectors = (float)(SCORE_VECTOR * s->vectors.factor),
+                     .usual = (float)s->vectors.mean,
+                     .small = s->is_hybrid ? (float)SCORE_PRIORS_HYBRID : 1,
+                     .is_hybrid = s->is_hybrid };
 }
 
 /* Never below 0. */
-static double relevance_of(const engine_answer *s, const search_part *p, size_t at, double cosine, double mean) {
-    size_t number = p->base + at;
-    double small = (double)s->bonus[number] + length_bonus(s, p->segment->length[at], mean);
-    small += SCORE_TIME * time_of(s, &p->segment->documents[at]);
-    double sum = s->best > 0 ? (double)s->words[number] / s->best : 0;
-    if (s->is_hybrid) {
-        small *= SCORE_PRIORS_HYBRID;
-        if (cosine > (double)SEARCH_NO_COSINE)
-            sum += SCORE_VECTOR * (nearness(s, p, at, cosine) - s->vectors.mean) * s->vectors.factor;
-    }
-    sum += small;
+static inline float relevance_of(const scorer *k, float words, float bonus, uint32_t length, float cosine) {
+    float sum = words * k->words + k->small * (bonus + length_bonus(log_of(k->engine, length), k->log_mean));
+    if (k->is_hybrid && cosine > SEARCH_NO_COSINE) sum += k->vectors * (cosine - k->usual);
     return sum > 0 ? sum : 0;
 }
 
+static float relevance_at(const engine_answer *s, const search_part *p, size_t at, float cosine) {
+    scorer k = scorer_of(s);
+    size_t number = p->base + at;
+    return relevance_of(&k, s->words[number], s->bonus[number], p->segment->length[at], cosine);
+}
+
 static double adjusted(const engine_answer *s, const document *d, double relevance) {
-    double recency = score_recency(s->question.time_ms - d->created_ms);
+    double recency = score_recency_at(s->question.time_ms, d->created_ms);
     return score_adjust(relevance, recency, (double)d->importance, score_trust(d->trust));
 }
 
-static bool has_cosine(const engine_answer *s, const search_part *p, size_t at) {
-    return (p->in[at] & s->in_mask) != 0 && s->cosines[p->base + at] > SEARCH_NO_COSINE;
+/* The best cosine of each conversation; `talk` has served the words. */
+static void find_best_of_talks(engine_answer *s, const search_part *p) {
+    const float *cosines = s->cosines + p->base;
+    float *talk = s->talk + p->group_base;
+    for (size_t i = 0; i < p->segment->groups.count; i++)
+        talk[i] = SEARCH_NO_COSINE;
+    for (size_t at = 0; at < p->segment->count; at++) {
+        float cosine = (p->in[at] & s->in_mask) != 0 ? cosines[at] : SEARCH_NO_COSINE;
+        float *best = &talk[p->segment->group[at]];
+        *best = cosine > *best ? cosine : *best;
+    }
 }
 
-/* `talk` has served the words. */
-static void find_best_of_talks(engine_answer *s) {
-    for (size_t i = 0; i < s->groups; i++)
-        s->talk[i] = SEARCH_NO_COSINE;
-    for (size_t i = 0; i < s->part_count; i++) {
-        const search_part *p = &s->parts[i];
-        for (size_t at = 0; at < p->segment->count; at++) {
-            float *best = &s->talk[p->group_base + p->segment->group[at]];
-            if (has_cosine(s, p, at) && s->cosines[p->base + at] > *best) *best = s->cosines[p->base + at];
-        }
+/* From here on `cosines` have a share of the best of their conversation in them. */
+static void spread_part(score_spread *spread, const engine_answer *s, const search_part *p) {
+    const float *talk = s->talk + p->group_base;
+    float *cosines = s->cosines + p->base;
+    double sum = 0, squares = 0;
+    size_t n = 0;
+    for (size_t at = 0; at < p->segment->count; at++) {
+        bool counts = (p->in[at] & s->in_mask) != 0 && cosines[at] > SEARCH_NO_COSINE;
+        if (counts) cosines[at] += SCORE_TALK_BEST * talk[p->segment->group[at]];
+        double value = counts ? (double)cosines[at] : 0;
+        sum += value;
+        squares += value * value;
+        n += counts;
     }
+    spread->count += (double)n;
+    spread->sum += sum;
+    spread->squares += squares;
 }
 
 static void spread_vectors(engine_answer *s) {
     score_spread spread = { 0, 0, 0 };
-    find_best_of_talks(s);
     for (size_t i = 0; i < s->part_count; i++) {
-        const search_part *p = &s->parts[i];
-        for (size_t at = 0; at < p->segment->count; at++)
-            if (has_cosine(s, p, at)) score_spread_add(&spread, nearness(s, p, at, (double)s->cosines[p->base + at]));
+        find_best_of_talks(s, &s->parts[i]);
+        spread_part(&spread, s, &s->parts[i]);
     }
     s->vectors = score_scale_of(&spread);
 }
@@ -134,19 +166,33 @@ static void best_add(best_list *b, float value) {
     b->values[at] = value;
 }
 
+static void weigh_part(float *restrict relevance, const scorer *k, const float *restrict words,
+                       const float *restrict bonus, const float *restrict cosines, const uint32_t *restrict lengths,
+                       size_t count) {
+    scorer own = *k;
+    for (size_t at = 0; at < count; at++)
+        relevance[at] = relevance_of(&own, words[at], bonus[at], lengths[at], cosines[at]);
+}
+
+static void find_best(best_list *best, const engine_answer *s, const search_part *p) {
+    const float *relevance = s->relevance + p->base;
+    float least = best->count == best->cap ? best->values[0] : -1;
+    for (size_t at = 0; at < p->segment->count; at++) {
+        if (relevance[at] <= least || !is_wanted(s, p, at)) continue;
+        best_add(best, relevance[at]);
+        if (best->count == best->cap) least = best->values[0];
+    }
+}
+
 /* Relevance of all documents; the least that one needs to have a place on the list. */
 static float weigh(engine_answer *s, best_list *best) {
-    double mean = log_mean(s);
+    scorer k = scorer_of(s);
     for (size_t i = 0; i < s->part_count; i++) {
         const search_part *p = &s->parts[i];
-        for (size_t at = 0; at < p->segment->count; at++) {
-            size_t number = p->base + at;
-            if (!is_found(s, p, at)) continue;
-            float relevance = (float)relevance_of(s, p, at, (double)s->cosines[number], mean);
-            s->relevance[number] = relevance;
-            if (best->count == best->cap && relevance <= best->values[0]) continue;
-            if (is_wanted(s, p, at)) best_add(best, relevance);
-        }
+        size_t base = p->base;
+        weigh_part(s->relevance + base, &k, s->words + base, s->bonus + base, s->cosines + base, p->segment->length,
+                   p->segment->count);
+        find_best(best, s, p);
     }
     bool is_full = best->count == best->cap;
     if (!is_full || s->question.is_open) return 0;
@@ -187,8 +233,9 @@ static uar_status collect(engine_answer *s, float least) {
     size_t cap = 0;
     for (size_t i = 0; i < s->part_count; i++) {
         const search_part *p = &s->parts[i];
+        const float *relevances = s->relevance + p->base;
         for (size_t at = 0; at < p->segment->count; at++) {
-            float relevance = s->relevance[p->base + at];
+            float relevance = relevances[at];
             if (relevance < least || !is_wanted(s, p, at)) continue;
             float score = (float)adjusted(s, &p->segment->documents[at], (double)relevance);
             uar_status status = add_entry(s, &cap, (search_entry){ score, p->base + (uint32_t)at });
@@ -202,6 +249,7 @@ static uar_status collect(engine_answer *s, float least) {
 
 uar_status search_rank(engine_answer *s) {
     if (s->is_hybrid) spread_vectors(s);
+    if (s->question.time != NULL) add_times(s);
     best_list best = { NULL, 0, s->question.limit };
     best.values = (float *)alloc_bytes(s->engine->alloc, best.cap * sizeof(float));
     if (best.values == NULL) return UAR_E_NOMEM;
@@ -246,7 +294,7 @@ bool engine_answer_next(engine_answer *s, engine_hit *out) {
     const document *d = &p->segment->documents[at];
     double lexical = s->ideal > 0 ? (double)s->words[top.number] / s->ideal : 0;
     double own = own_share(s, top.number, d->length);
-    double relevance = relevance_of(s, p, at, (double)s->cosines[top.number], log_mean(s));
+    double relevance = (double)relevance_at(s, p, at, s->cosines[top.number]);
     *out = (engine_hit){ .key = d->key,
                          .score = adjusted(s, d, relevance),
                          .relevance = relevance,
@@ -262,9 +310,10 @@ void engine_answer_rescore(const engine_answer *s, engine_hit *hit, const float 
     if (!s->is_hybrid) return;
     const search_part *p = search_part_of(s, hit->number);
     size_t at = hit->number - p->base;
-    double centred = (double)vector_dot(s->centred, vector, s->source->dims);
+    float centred = vector_dot(s->centred, vector, s->source->dims) +
+                    SCORE_TALK_BEST * s->talk[p->group_base + p->segment->group[at]];
     hit->cosine = (double)vector_dot(s->question.vector, vector, s->source->dims);
-    hit->relevance = relevance_of(s, p, at, centred, log_mean(s));
+    hit->relevance = (double)relevance_at(s, p, at, centred);
     hit->score = adjusted(s, &p->segment->documents[at], hit->relevance);
 }
 

@@ -55,6 +55,11 @@ double score_recency(int64_t age_ms) {
     return age_ms > 0 ? exp2(-(double)age_ms / HALF_LIFE_MS) : 1;
 }
 
+double score_recency_at(int64_t now_ms, int64_t created_ms) {
+    double age = (double)now_ms - (double)created_ms;
+    return age > 0 ? exp2(-age / HALF_LIFE_MS) : 1;
+}
+
 double score_adjust(double relevance, double recency, double importance, double trust) {
     double mix = 0.5 * clamp(recency) + 0.3 * clamp(importance) + 0.2 * clamp(trust);
     return relevance * (1 + ADJUST_MOST * (2 * mix - 1));

@@ -38,7 +38,7 @@ static inline float score_earned(float x) {
 /* Half of what all vectors have in common is taken out of a question. */
 #define SCORE_COMMON 0.5f
 /* What the best cosine of a conversation counts beside a document's own: where one thing is near, others are meant too. */
-#define SCORE_TALK_BEST 0.5
+#define SCORE_TALK_BEST 0.5f
 /* A deviation of these beside the words of the best document. */
 #define SCORE_VECTOR 0.14
 /* Small things: long texts say more; the question names who or what the text opens with; a question holds no answer. */
@@ -71,6 +71,8 @@ double score_trust(unsigned tier);
 double score_fuse(double lexical, bool has_vector, double vector);
 /* 1 now, half of it after thirty days, and so on; what lies ahead counts as now. */
 double score_recency(int64_t age_ms);
+/* The same of a time, whatever the two are. */
+double score_recency_at(int64_t now_ms, int64_t created_ms);
 /* Relevance moved by at most a fifth up or down. recency, importance and trust are 0 to 1. */
 double score_adjust(double relevance, double recency, double importance, double trust);
 

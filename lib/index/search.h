@@ -32,7 +32,8 @@ struct engine_answer {
     double records, mean_length, mean_window, mean_talk;
     float *words;    /* of each document: what it earned by words */
     float *bonus;    /* of each document: small things */
-    float *cosines;  /* of each document with the centred question, by codes; SEARCH_NO_COSINE: none */
+    float *cosines;  /* of each document with the centred question, by codes, then with a share of the best of
+                        its conversation; SEARCH_NO_COSINE: none */
     float *own;      /* of each document: occurrences of the term in hand */
     float *window;   /* the same in its window */
     float *talk;     /* of each group: what all of it earned; then the best cosine in it */
@@ -47,8 +48,8 @@ struct engine_answer {
     float *centred; /* the question without what vectors have in common, of length 1 */
     vector_query query;
     bool has_query;
-    float widest;          /* scale of codes */
-    score_scale vectors;   /* of nearness, see rank.c */
+    float widest; /* scale of codes */
+    score_scale vectors;
     search_entry *entries; /* a heap, the best on top */
     size_t entry_count;
 };

@@ -51,21 +51,26 @@ static void settle_groups(stroke *k) {
 
 static void settle_documents(stroke *k) {
     const index_segment *g = k->part->segment;
-    engine_answer *s = k->s;
-    for (size_t i = 0; i < k->touched; i++) {
-        uint32_t at = s->touched[i];
-        size_t number = k->part->base + at;
-        float talk = s->talk_own[k->part->group_base + g->group[at]];
-        float window = (float)g->window[at] * (1.0f / SEGMENT_WINDOW_STEPS);
-        float x = s->own[number] / score_norm(k->length, (float)g->length[at]) +
-                  SCORE_WINDOW * s->window[number] / score_norm(k->window, window) + talk;
-        s->words[number] += k->rarity * (score_earned(x) - score_earned(talk));
-        s->near[number] = 1;
-        s->own[number] = 0;
-        s->window[number] = 0;
+    const uint32_t *touched = k->s->touched;
+    float *own = k->s->own + k->part->base;
+    float *window = k->s->window + k->part->base;
+    float *words = k->s->words + k->part->base;
+    float *talks = k->s->talk_own + k->part->group_base;
+    uint8_t *near = k->s->near + k->part->base;
+    stroke c = *k;
+    for (size_t i = 0; i < c.touched; i++) {
+        uint32_t at = touched[i];
+        float talk = talks[g->group[at]];
+        float length = (float)g->window[at] * (1.0f / SEGMENT_WINDOW_STEPS);
+        float x = own[at] / score_norm(c.length, (float)g->length[at]) +
+                  SCORE_WINDOW * window[at] / score_norm(c.window, length) + talk;
+        words[at] += c.rarity * (score_earned(x) - score_earned(talk));
+        near[at] = 1;
+        own[at] = 0;
+        window[at] = 0;
     }
-    for (size_t i = 0; i < k->touched_groups; i++)
-        s->talk_own[k->part->group_base + s->touched_groups[i]] = 0;
+    for (size_t i = 0; i < c.touched_groups; i++)
+        talks[c.s->touched_groups[i]] = 0;
 }
 
 /* Postings of the part, from `from` on; returns where those of the next one begin. */
@@ -105,12 +110,19 @@ static void lay_bonus(engine_answer *s, const engine_found *f, float bonus) {
 
 /* What the conversation earned goes to its documents. */
 static void add_talk(engine_answer *s, const search_part *p) {
+    float *words = s->words + p->base;
+    const float *talk = s->talk + p->group_base;
+    const uint32_t *group = p->segment->group;
+    const uint8_t *in = p->in;
+    uint8_t mask = s->in_mask;
+    float best = 0;
     for (size_t i = 0; i < p->segment->count; i++) {
-        float *words = s->words + p->base + i;
-        *words += s->talk[p->group_base + p->segment->group[i]];
-        if (!(*words > 0) || (p->in[i] & s->in_mask) == 0) *words = 0;
-        if ((double)*words > s->best) s->best = (double)*words;
+        float sum = words[i] + talk[group[i]];
+        sum = (in[i] & mask) != 0 && sum > 0 ? sum : 0;
+        words[i] = sum;
+        best = sum > best ? sum : best;
     }
+    if ((double)best > s->best) s->best = (double)best;
 }
 
 void search_words(engine_answer *s) {

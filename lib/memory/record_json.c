@@ -123,6 +123,9 @@ uar_status uar_memory_hits_json(const uar_memory_hits *hits, const uar_allocator
         put_double(&w, "lexical", hit->lexical);
         put_double(&w, "vector", hit->vector);
         put_double(&w, "recency", hit->recency);
+        put_double(&w, "around", hit->around);
+        put_double(&w, "time", hit->time);
+        put_double(&w, "relevance", hit->relevance);
         json_object_end(&w);
         json_object_end(&w);
     }

@@ -143,22 +143,32 @@ static uar_status rewrite(size_t *count, uar_memory *m, const shelf_touched *t, 
     return status;
 }
 
-/* Put what is left of a chunk together with the one behind it, if it fits. */
-static uar_status merge_next(uar_memory *m, const shelf_touched *t, const chunk_row *c, size_t count, uar_error *err) {
-    chunk_row next;
-    bool found = false;
-    uar_status status = find_chunk(&next, &found, m, SQL_CHUNK_AFTER, t->seg, c->last, err);
-    if (status != UAR_OK || !found || count == 0 || count >= CHUNK_FEW) return status;
+/* Put two chunks that follow each other into the first, if they fit into one. */
+static uar_status merge_pair(bool *merged, uar_memory *m, const shelf_touched *t, const chunk_row *a,
+                             const chunk_row *b, uar_error *err) {
     load l;
-    status = load_rows(&l, m, t->seg, c->first - 1, next.last, err);
-    bool fits = status == UAR_OK && l.count != 0 && l.count < CHUNK_DOCUMENTS;
-    if (fits) {
-        status = drop_chunk(m, next.id, err);
-        if (status == UAR_OK) status = write_chunk(m, c->id, t, &l, err);
-        if (status == UAR_OK) status = drop_loose(m, t->seg, c->first, next.last, err);
+    uar_status status = load_rows(&l, m, t->seg, a->first - 1, b->last, err);
+    *merged = status == UAR_OK && l.count != 0 && l.count < CHUNK_DOCUMENTS;
+    if (*merged) {
+        status = drop_chunk(m, b->id, err);
+        if (status == UAR_OK) status = write_chunk(m, a->id, t, &l, err);
+        if (status == UAR_OK) status = drop_loose(m, t->seg, a->first, b->last, err);
     }
     arena_dispose(&l.ar);
     return status;
+}
+
+/* What is left of a chunk goes together with the one behind it or the one before. */
+static uar_status merge_small(uar_memory *m, const shelf_touched *t, const chunk_row *c, size_t left, uar_error *err) {
+    if (left == 0 || left >= CHUNK_FEW) return UAR_OK;
+    chunk_row other;
+    bool found = false;
+    bool merged = false;
+    uar_status status = find_chunk(&other, &found, m, SQL_CHUNK_AFTER, t->seg, c->last, err);
+    if (status == UAR_OK && found) status = merge_pair(&merged, m, t, c, &other, err);
+    if (status != UAR_OK || merged) return status;
+    status = find_chunk(&other, &found, m, SQL_CHUNK_OF, t->seg, c->first - 1, err);
+    return status == UAR_OK && found ? merge_pair(&merged, m, t, &other, c, err) : status;
 }
 
 static void sift(int64_t *list, size_t root, size_t count) {
@@ -198,7 +208,7 @@ uar_status shelf_pack_gone(uar_memory *m, shelf_touched *t, uar_error *err) {
         size_t left = 0;
         status = note_mark(m, c.id, err);
         if (status == UAR_OK) status = rewrite(&left, m, t, &c, err);
-        if (status == UAR_OK) status = merge_next(m, t, &c, left, err);
+        if (status == UAR_OK) status = merge_small(m, t, &c, left, err);
         done = c.last;
         t->edits++;
     }

@@ -10,6 +10,7 @@
 #include "index/vector.h"
 
 #define VOCABULARY 20000
+#define COMMON 30
 
 static uint64_t mix(uint64_t x) {
     x += UINT64_C(0x9E3779B97F4A7C15);
@@ -22,9 +23,10 @@ static double real(uint64_t x) {
     return (double)(x >> 11) / 9007199254740992.0;
 }
 
-/* Zipf's law: the logarithm of the rank is spread evenly. */
+/* Zipf's law without the most common words, which no index of a language searches by: the most common of these is in one
+ * text of twelve. */
 static unsigned pick_word(uint64_t x) {
-    return (unsigned)pow(VOCABULARY, real(x)) - 1;
+    return (unsigned)(COMMON * pow((double)(VOCABULARY + COMMON) / COMMON, real(x))) - COMMON;
 }
 
 /* A word of two to four syllables. */

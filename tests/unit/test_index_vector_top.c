@@ -68,7 +68,7 @@ static size_t rank_all(vector_hit *hits, const shelf *s, const float *v) {
 }
 
 static void expect_exact(shelf *s, const float *v, size_t k, const vector_kernel *kernel) {
-    vector_hit *all = test_memory(s->set->count * sizeof *all), *hits = test_memory(k * sizeof *hits);
+    vector_hit *all = test_memory((s->set->count + 1) * sizeof *all), *hits = test_memory((k + 1) * sizeof *hits);
     size_t count = 12345, total = rank_all(all, s, v);
     vector_query q = make_query(v, s->set->dims, kernel);
     vector_source source = { s, fetch };

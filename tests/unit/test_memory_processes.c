@@ -4,9 +4,12 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/lock.h"
+
 #define WRITERS 2
 #define EACH 50
 #define OPENERS 16
+#define WRITES_OF_A_THREAD 4
 
 /* A child speaks by its exit status: cmocka's state is the parent's. */
 static int write_fifty(const char *path, int writer, int pipe_to) {
@@ -26,37 +29,80 @@ static int write_fifty(const char *path, int writer, int pipe_to) {
     return 0;
 }
 
-static void test_M15_two_processes_with_fifty_writes_each_lose_none(void **state) {
+/* One of fifty writers of one process; all share its memory object. */
+typedef struct writer {
+    uar_memory *memory;
+    int process, number, pipe_to;
+    int code; /* 0: all was acknowledged and told */
+    thread thread;
+} writer;
+
+static void write_some(void *ctx) {
+    writer *w = ctx;
+    uar_identity who = { UAR_IDENTITY_INIT, .user = STR("ann") };
+    for (int i = 0; i < WRITES_OF_A_THREAD && w->code == 0; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "process %d writer %d wrote number %d", w->process, w->number, i);
+        uar_memory_draft d = draft_of(text);
+        uar_memory_change change;
+        if (uar_memory_add_sync(&change, w->memory, &who, &d, NULL) != UAR_OK)
+            w->code = 3;
+        else if (write(w->pipe_to, change.id.bytes, sizeof change.id.bytes) != (ssize_t)sizeof change.id.bytes)
+            w->code = 4;
+    }
+}
+
+static int write_with_fifty_threads(const char *path, int process, int pipe_to) {
+    static writer writers[EACH];
+    uar_memory_options options;
+    uar_memory_options_init(&options);
+    options.busy_timeout_ms = 60000;
+    uar_memory *m = uar_memory_open(path, &options);
+    if (uar_memory_state(m, NULL) != UAR_MEMORY_READY) return 2;
+    int code = 0;
+    for (int i = 0; i < EACH; i++) {
+        writers[i] = (writer){ .memory = m, .process = process, .number = i, .pipe_to = pipe_to };
+        if (thread_start(&writers[i].thread, 0, write_some, &writers[i]) != UAR_OK) return 5;
+    }
+    for (int i = 0; i < EACH; i++) {
+        thread_join(writers[i].thread);
+        if (writers[i].code != 0) code = writers[i].code;
+    }
+    uar_memory_free(m);
+    return code;
+}
+
+static void test_M15_two_processes_with_fifty_writers_each_lose_none(void **state) {
     memory_fixture *f = *state;
     uar_memory_free(f->memory);
     f->memory = NULL;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    for (int writer = 0; writer < WRITERS; writer++) {
+    for (int process = 0; process < WRITERS; process++) {
         pid_t child = fork();
         assert_true(child >= 0);
-        if (child == 0) _exit(write_fifty(f->path, writer, ends[1]));
+        if (child == 0) _exit(write_with_fifty_threads(f->path, process, ends[1]));
     }
     close(ends[1]);
-    uar_uuid ids[WRITERS * EACH];
+    static uar_uuid ids[WRITERS * EACH * WRITES_OF_A_THREAD];
     size_t got = 0;
     uar_uuid id;
     while (read(ends[0], id.bytes, sizeof id.bytes) == (ssize_t)sizeof id.bytes) {
-        assert_true(got < WRITERS * EACH);
+        assert_true(got < sizeof ids / sizeof ids[0]);
         ids[got++] = id;
     }
     close(ends[0]);
-    for (int writer = 0; writer < WRITERS; writer++) {
+    for (int process = 0; process < WRITERS; process++) {
         int status = 0;
         assert_true(wait(&status) > 0);
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
     }
-    assert_int_equal(got, WRITERS * EACH);
+    assert_int_equal(got, sizeof ids / sizeof ids[0]);
     f->memory = fixture_open(f);
     for (size_t i = 0; i < got; i++)
         uar_memory_records_free(get_record(f, "ann", ids[i]));
-    assert_int_equal(count_of(f, "ann"), WRITERS * EACH);
+    assert_int_equal(count_of(f, "ann"), got);
     assert_sound(f);
 }
 
@@ -127,7 +173,7 @@ static void test_M14_a_killed_writer_leaves_a_sound_store_with_all_that_it_ackno
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        MEMORY_TEST(test_M15_two_processes_with_fifty_writes_each_lose_none),
+        MEMORY_TEST(test_M15_two_processes_with_fifty_writers_each_lose_none),
         MEMORY_TEST(test_R8_sixteen_processes_that_open_a_new_store_at_once_see_no_lock),
         MEMORY_TEST(test_M14_a_killed_writer_leaves_a_sound_store_with_all_that_it_acknowledged),
     };
