@@ -56,7 +56,8 @@ static void add_times(engine_answer *s) {
 
 static float length_bonus(float log_length, float log_mean) {
     float l = log_length - log_mean;
-    return (float)SCORE_LENGTH * (l > 1 ? 1 : l < -1 ? -1 : l);
+    l = l < 1 ? l : 1;
+    return (float)SCORE_LENGTH * (l > -1 ? l : -1);
 }
 
 static float log_of(const engine *e, uint32_t length) {
@@ -67,24 +68,23 @@ static float log_of(const engine *e, uint32_t length) {
 typedef struct scorer {
     const engine *engine;
     float words, log_mean, vectors, usual, small;
-    bool is_hybrid;
 } scorer;
 
 static scorer scorer_of(const engine_answer *s) {
     return (scorer){ .engine = s->engine,
                      .words = s->best > 0 ? (float)(1 / s->best) : 0,
                      .log_mean = s->mean_length > 0 ? (float)log(s->mean_length) : 0,
-                     .vectors = (float)(SCORE_VECTOR * s->vectors.factor),
+                     .vectors = s->is_hybrid ? (float)(SCORE_VECTOR * s->vectors.factor) : 0,
                      .usual = (float)s->vectors.mean,
-                     .small = s->is_hybrid ? (float)SCORE_PRIORS_HYBRID : 1,
-                     .is_hybrid = s->is_hybrid };
+                     .small = s->is_hybrid ? (float)SCORE_PRIORS_HYBRID : 1 };
 }
 
 /* Never below 0. */
 static inline float relevance_of(const scorer *k, float words, float bonus, uint32_t length, float cosine) {
-    float sum = words * k->words + k->small * (bonus + length_bonus(log_of(k->engine, length), k->log_mean));
-    if (k->is_hybrid && cosine > SEARCH_NO_COSINE) sum += k->vectors * (cosine - k->usual);
-    return sum > 0 ? sum : 0;
+    float near = cosine > SEARCH_NO_COSINE ? cosine - k->usual : 0;
+    float small = bonus + length_bonus(log_of(k->engine, length), k->log_mean);
+    float sum = words * k->words + k->small * small + k->vectors * near;
+    return (sum + fabsf(sum)) * 0.5f; /* `sum` or 0 without a jump: with vectors nobody can foresee which */
 }
 
 static float relevance_at(const engine_answer *s, const search_part *p, size_t at, float cosine) {
