@@ -39,7 +39,8 @@ static bool has_vowel(const stem *s, size_t len) {
 }
 
 static bool ends(const stem *s, uar_str end) {
-    return s->len >= end.len && memcmp(s->word + s->len - end.len, end.ptr, end.len) == 0;
+    if (s->len < end.len || s->word[s->len - 1] != end.ptr[end.len - 1]) return false;
+    return memcmp(s->word + s->len - end.len, end.ptr, end.len) == 0;
 }
 
 /* The first `len` letters end in consonant, vowel, consonant ("hop", "at"), the last one not w, x or y. */
@@ -116,9 +117,10 @@ static const ending last_ones[] = {
 /* Replace the one ending of the list that the word has, if it lies in the region. True if the word has one. */
 static bool replace(stem *s, const ending *list, size_t count, size_t region) {
     for (size_t i = 0; i < count; i++) {
-        uar_str from = uar_str_of(list[i].from), to = uar_str_of(list[i].to);
+        uar_str from = uar_str_of(list[i].from);
         if (!ends(s, from)) continue;
         if (s->len - from.len < region) return true;
+        uar_str to = uar_str_of(list[i].to);
         s->len -= from.len;
         memcpy(s->word + s->len, to.ptr, to.len);
         s->len += to.len;

@@ -187,6 +187,8 @@ static const struct {
 /* True if the last sentence of the text is a question. */
 static bool ends_asking(uar_str text) {
     for (size_t at = text.len; at-- > 0;) {
+        uint8_t first = (uint8_t)text.ptr[at];
+        if (first < 0xC0 && first != '?' && first != '.' && first != '!') continue; /* most bytes begin no mark */
         for (size_t i = 0; i < sizeof sentence_marks / sizeof sentence_marks[0]; i++) {
             uar_str mark = uar_str_of(sentence_marks[i].bytes);
             if (mark.len > text.len - at || memcmp(text.ptr + at, mark.ptr, mark.len) != 0) continue;

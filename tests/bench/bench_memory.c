@@ -84,14 +84,15 @@ static void ask(setting *s, uint64_t at, size_t *found) {
 
 /* Each question is asked twice: the second time its vector is known, and that time counts. */
 static void search(setting *s, const char *size, uint64_t records, double limit) {
-    static double ms[QUESTIONS];
+    static double ms[QUESTIONS], cpu[QUESTIONS];
     size_t found = 0;
     for (size_t i = 0; i < QUESTIONS; i++) {
         uint64_t at = (uint64_t)i * 7919 % records;
         ask(s, at, &found);
-        uint64_t began = bench_now();
+        uint64_t began = bench_now(), used = bench_cpu();
         ask(s, at, &found);
         ms[i] = (double)(bench_now() - began) / 1e6;
+        cpu[i] = (double)(bench_cpu() - used) / 1e6;
     }
     bench_check(found == (size_t)2 * QUESTIONS * LIMIT, "each question finds as much as it asks for");
     char name[48];
@@ -99,6 +100,8 @@ static void search(setting *s, const char *size, uint64_t records, double limit)
     report(s, name, bench_quantile(ms, QUESTIONS, 0.5), "ms", BENCH_FACT, 0);
     snprintf(name, sizeof name, "search.%s.p95", size);
     report(s, name, bench_quantile(ms, QUESTIONS, 0.95), "ms", BENCH_BELOW, limit);
+    snprintf(name, sizeof name, "search.%s.cpu.p95", size);
+    report(s, name, bench_quantile(cpu, QUESTIONS, 0.95), "ms", BENCH_FACT, 0);
 }
 
 static void cold_open(setting *s) {
@@ -114,77 +117,16 @@ static void cold_open(setting *s) {
     report(s, "cold_open.100000", bench_quantile(ms, 5, 0.5), "ms", BENCH_BELOW, 150);
 }
 
-/* One durable add after another. */
-static double add_singles(setting *s) {
-    static double ms[SINGLES];
-    for (size_t i = 0; i < SINGLES; i++) {
-        char text[TEXTS_LONGEST], session[24];
-        uar_memory_draft d;
-        fill_draft(&d, text, session, MANY + i);
-        uar_memory_change change;
-        uint64_t began = bench_now();
-        if (uar_memory_add_sync(&change, s->memory, who(), &d, NULL) != UAR_OK) bench_give_up("an add fails");
-        ms[i] = (double)(bench_now() - began) / 1e6;
-    }
-    return bench_quantile(ms, SINGLES, 0.5);
-}
+/* ---- SQLite and FTS5: a row, its words and its vector ---- */
 
-/* A search behind a write: what has changed is taken up first. */
-static void search_behind_add(setting *s) {
-    static double ms[SINGLES];
-    size_t found = 0;
-    for (size_t i = 0; i < SINGLES; i++) {
-        char text[TEXTS_LONGEST], session[24];
-        uar_memory_draft d;
-        ask(s, i, &found);
-        fill_draft(&d, text, session, MANY + SINGLES + i);
-        uar_memory_change change;
-        if (uar_memory_add_sync(&change, s->memory, who(), &d, NULL) != UAR_OK) bench_give_up("an add fails");
-        uint64_t began = bench_now();
-        ask(s, i, &found);
-        ms[i] = (double)(bench_now() - began) / 1e6;
-    }
-    report(s, "search_behind_add.100000.p95", bench_quantile(ms, SINGLES, 0.95), "ms", BENCH_FACT, 0);
-}
-
-static void measure(setting *s, double bare) {
-    open_memory(s);
-    double first = add_batches(s, 0, 1000);
-    double second = add_batches(s, 1000, FEW);
-    search(s, "10000", FEW, 1);
-    double third = add_batches(s, FEW, MANY);
-    bool is_lexical = s->embedder == NULL;
-    report(s, "adds.to_1000", 1000 / first, "a second", BENCH_FACT, 0);
-    report(s, "adds.to_10000", (FEW - 1000) / second, "a second", BENCH_FACT, 0);
-    report(s, "adds.to_100000", MANY / (first + second + third), "a second", is_lexical ? BENCH_ABOVE : BENCH_FACT,
-           30000);
-    search(s, "100000", MANY, 5);
-    cold_open(s);
-    double single = add_singles(s);
-    report(s, "add.p50", single, "ms", BENCH_FACT, 0);
-    if (!is_lexical) report(s, "add.share_of_bare", bare / single, "", BENCH_ABOVE, 0.7);
-    search_behind_add(s);
-    bench_check(uar_memory_check_sync(s->memory, NULL) == UAR_OK, "records and index agree");
-    uar_memory_free(s->memory);
-}
-
-/* ---- SQLite and FTS5 ---- */
+typedef struct bare_store {
+    sqlite3 *db;
+    sqlite3_stmt *row, *words, *vector;
+} bare_store;
 
 static void run(sqlite3 *db, const char *sql) {
     char *why = NULL;
     if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK) bench_give_up(why);
-}
-
-static void bare_insert(sqlite3_stmt *row, sqlite3_stmt *words, sqlite3_stmt *vector, const char *text, size_t len,
-                        const float *v) {
-    sqlite3_bind_text(row, 1, text, (int)len, SQLITE_STATIC);
-    sqlite3_bind_text(words, 1, text, (int)len, SQLITE_STATIC);
-    sqlite3_bind_blob(vector, 1, v, TEXTS_DIMS * sizeof *v, SQLITE_STATIC);
-    sqlite3_stmt *const all[3] = { row, words, vector };
-    for (size_t i = 0; i < 3; i++) {
-        if (sqlite3_step(all[i]) != SQLITE_DONE) bench_give_up("SQLite doesn't insert");
-        sqlite3_reset(all[i]);
-    }
 }
 
 static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
@@ -193,10 +135,56 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
     return statement;
 }
 
-static void fts_search(sqlite3 *db) {
+static void bare_insert(bare_store *b, uint64_t at) {
+    char text[TEXTS_LONGEST];
+    float v[TEXTS_DIMS];
+    size_t len = texts_passage(text, at);
+    texts_embed(v, uar_str_n(text, len));
+    sqlite3_bind_text(b->row, 1, text, (int)len, SQLITE_STATIC);
+    sqlite3_bind_text(b->words, 1, text, (int)len, SQLITE_STATIC);
+    sqlite3_bind_blob(b->vector, 1, v, sizeof v, SQLITE_STATIC);
+    sqlite3_stmt *const all[3] = { b->row, b->words, b->vector };
+    for (size_t i = 0; i < 3; i++) {
+        if (sqlite3_step(all[i]) != SQLITE_DONE) bench_give_up("SQLite doesn't insert");
+        sqlite3_reset(all[i]);
+    }
+}
+
+static void bare_open(bare_store *b, const char *path) {
+    if (sqlite3_open(path, &b->db) != SQLITE_OK) bench_give_up("SQLite doesn't open");
+    run(b->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+               "CREATE TABLE record(id INTEGER PRIMARY KEY, text TEXT);"
+               "CREATE VIRTUAL TABLE words USING fts5(text, content='');"
+               "CREATE TABLE vector(id INTEGER PRIMARY KEY, value BLOB)");
+    b->row = prepare(b->db, "INSERT INTO record(text) VALUES(?1)");
+    b->words = prepare(b->db, "INSERT INTO words(rowid, text) VALUES(last_insert_rowid(), ?1)");
+    b->vector = prepare(b->db, "INSERT INTO vector(value) VALUES(?1)");
+    for (uint64_t at = 0; at < MANY; at++) {
+        if (at % BATCH == 0) run(b->db, "BEGIN IMMEDIATE");
+        bare_insert(b, at);
+        if (at % BATCH == BATCH - 1) run(b->db, "COMMIT");
+    }
+}
+
+static void bare_close(bare_store *b) {
+    sqlite3_finalize(b->row);
+    sqlite3_finalize(b->words);
+    sqlite3_finalize(b->vector);
+    sqlite3_close(b->db);
+}
+
+static double bare_single(bare_store *b, uint64_t at) {
+    uint64_t began = bench_now();
+    run(b->db, "BEGIN IMMEDIATE");
+    bare_insert(b, at);
+    run(b->db, "COMMIT");
+    return (double)(bench_now() - began) / 1e6;
+}
+
+static void fts_search(bare_store *b) {
     static double ms[QUESTIONS];
-    sqlite3_stmt *find = prepare(db, "SELECT rowid, bm25(words) AS score FROM words WHERE words MATCH ?1"
-                                     " ORDER BY score LIMIT 10");
+    sqlite3_stmt *find = prepare(b->db, "SELECT rowid, bm25(words) AS score FROM words WHERE words MATCH ?1"
+                                        " ORDER BY score LIMIT 10");
     for (size_t i = 0; i < QUESTIONS; i++) {
         char text[TEXTS_LONGEST], match[TEXTS_LONGEST * 2];
         size_t len = texts_question(text, (uint64_t)i * 7919 % MANY);
@@ -218,46 +206,69 @@ static void fts_search(sqlite3 *db) {
     bench_report("memory.fts5.search.100000.p95", bench_quantile(ms, QUESTIONS, 0.95), "ms", BENCH_FACT, 0);
 }
 
-/* A row, its words in FTS5 and its vector, each add a transaction of its own at the end. The median of those. */
-static double measure_bare(const char *path) {
-    static double ms[SINGLES];
-    float v[TEXTS_DIMS];
-    sqlite3 *db = NULL;
-    if (sqlite3_open(path, &db) != SQLITE_OK) bench_give_up("SQLite doesn't open");
-    run(db,
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE record(id INTEGER PRIMARY KEY, text TEXT);"
-        "CREATE VIRTUAL TABLE words USING fts5(text, content='');"
-        "CREATE TABLE vector(id INTEGER PRIMARY KEY, value BLOB)");
-    sqlite3_stmt *row = prepare(db, "INSERT INTO record(text) VALUES(?1)");
-    sqlite3_stmt *words = prepare(db, "INSERT INTO words(rowid, text) VALUES(last_insert_rowid(), ?1)");
-    sqlite3_stmt *vector = prepare(db, "INSERT INTO vector(value) VALUES(?1)");
-    char text[TEXTS_LONGEST];
-    for (uint64_t at = 0; at < MANY + SINGLES; at++) {
-        size_t len = texts_passage(text, at);
-        texts_embed(v, uar_str_n(text, len));
-        if (at < MANY && at % BATCH == 0) run(db, "BEGIN IMMEDIATE");
+/* Durable adds, in turn with bare ones: the disk is the same for both. */
+static void add_singles(setting *s, bare_store *bare) {
+    static double ms[SINGLES], bare_ms[SINGLES];
+    for (size_t i = 0; i < SINGLES; i++) {
+        char text[TEXTS_LONGEST], session[24];
+        uar_memory_draft d;
+        fill_draft(&d, text, session, MANY + i);
+        uar_memory_change change;
         uint64_t began = bench_now();
-        if (at >= MANY) run(db, "BEGIN IMMEDIATE");
-        bare_insert(row, words, vector, text, len, v);
-        if (at >= MANY || at % BATCH == BATCH - 1) run(db, "COMMIT");
-        if (at >= MANY) ms[at - MANY] = (double)(bench_now() - began) / 1e6;
+        if (uar_memory_add_sync(&change, s->memory, who(), &d, NULL) != UAR_OK) bench_give_up("an add fails");
+        ms[i] = (double)(bench_now() - began) / 1e6;
+        bare_ms[i] = bare_single(bare, MANY + i);
     }
-    fts_search(db);
-    sqlite3_finalize(row);
-    sqlite3_finalize(words);
-    sqlite3_finalize(vector);
-    sqlite3_close(db);
-    double median = bench_quantile(ms, SINGLES, 0.5);
-    bench_report("memory.bare.add.p50", median, "ms", BENCH_FACT, 0);
-    return median;
+    double own = bench_quantile(ms, SINGLES, 0.5);
+    double other = bench_quantile(bare_ms, SINGLES, 0.5);
+    report(s, "add.p50", own, "ms", BENCH_FACT, 0);
+    report(s, "add.bare.p50", other, "ms", BENCH_FACT, 0);
+    report(s, "add.share_of_bare", other / own, "", s->embedder != NULL ? BENCH_ABOVE : BENCH_FACT, 0.7);
 }
 
-static void remove_files(const setting *s) {
+/* A search behind a write: what has changed is taken up first. */
+static void search_behind_add(setting *s) {
+    static double ms[SINGLES];
+    size_t found = 0;
+    for (size_t i = 0; i < SINGLES; i++) {
+        char text[TEXTS_LONGEST], session[24];
+        uar_memory_draft d;
+        ask(s, i, &found);
+        fill_draft(&d, text, session, MANY + SINGLES + i);
+        uar_memory_change change;
+        if (uar_memory_add_sync(&change, s->memory, who(), &d, NULL) != UAR_OK) bench_give_up("an add fails");
+        uint64_t began = bench_now();
+        ask(s, i, &found);
+        ms[i] = (double)(bench_now() - began) / 1e6;
+    }
+    report(s, "search_behind_add.100000.p95", bench_quantile(ms, SINGLES, 0.95), "ms", BENCH_FACT, 0);
+}
+
+static void measure(setting *s, bare_store *bare) {
+    open_memory(s);
+    double first = add_batches(s, 0, 1000);
+    double second = add_batches(s, 1000, FEW);
+    search(s, "10000", FEW, 1);
+    double third = add_batches(s, FEW, MANY);
+    bool is_lexical = s->embedder == NULL;
+    report(s, "adds.to_1000", 1000 / first, "a second", BENCH_FACT, 0);
+    report(s, "adds.to_10000", (FEW - 1000) / second, "a second", BENCH_FACT, 0);
+    report(s, "adds.to_100000", MANY / (first + second + third), "a second", is_lexical ? BENCH_ABOVE : BENCH_FACT,
+           30000);
+    search(s, "100000", MANY, 5);
+    cold_open(s);
+    add_singles(s, bare);
+    search_behind_add(s);
+    bench_check(uar_memory_check_sync(s->memory, NULL) == UAR_OK, "records and index agree");
+    uar_memory_free(s->memory);
+}
+
+static void remove_files(const char *path) {
     static const char *const tails[] = { "", "-wal", "-shm" };
     for (size_t i = 0; i < 3; i++) {
-        char path[160];
-        snprintf(path, sizeof path, "%s%s", s->path, tails[i]);
-        (void)unlink(path);
+        char name[160];
+        snprintf(name, sizeof name, "%s%s", path, tails[i]);
+        (void)unlink(name);
     }
 }
 
@@ -265,16 +276,21 @@ int main(void) {
     setting s = { .folder = "/tmp/uar-bench-memory-XXXXXX" };
     bench_begin("memory");
     if (mkdtemp(s.folder) == NULL) bench_give_up("there is no place for files");
+    char bare_path[128];
+    snprintf(bare_path, sizeof bare_path, "%s/bare.db", s.folder);
     snprintf(s.path, sizeof s.path, "%s/memory.db", s.folder);
-    double bare = measure_bare(s.path);
-    remove_files(&s);
+    bare_store bare;
+    bare_open(&bare, bare_path);
+    fts_search(&bare);
     s.name = "words";
-    measure(&s, bare);
-    remove_files(&s);
+    measure(&s, &bare);
+    remove_files(s.path);
     s.name = "hybrid";
     s.embedder = &texts_embedder;
-    measure(&s, bare);
-    remove_files(&s);
+    measure(&s, &bare);
+    remove_files(s.path);
+    bare_close(&bare);
+    remove_files(bare_path);
     (void)rmdir(s.folder);
     return bench_end();
 }
