@@ -5,7 +5,7 @@
 UAR_PACKAGES_BUILD="gcc libc6-dev meson ninja-build pkg-config python3 libcjson-dev libsqlite3-dev libmbedtls-dev
 libutf8proc-dev libcurl4-openssl-dev libedit-dev"
 UAR_PACKAGES_TEST="g++ clang clang-format llvm binutils dpkg-dev libcmocka-dev libmicrohttpd-dev libjansson-dev pmccabe
-locales ca-certificates"
+locales ca-certificates python3-pip"
 
 setup_missing() {
     for package in "$@"; do

@@ -1,7 +1,7 @@
 /*
  * The default model against the reference: token ids and vectors made by tests/data/bert/make_reference.py. The model is not
  * part of the repository: examples/fetch_model.sh fetches it. Tests look in the folder that UAR_BERT_MODEL names, else where
- * the script puts it; without it they skip, but where CI is "true" they fail.
+ * the script puts it; without it they skip.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static int reference_close(void **state) {
 /* The default model; ends the test where there is none. */
 static uar_embedder opened(uar_bert_precision precision) {
     const char *folder = bert_model_folder();
-    if (folder == NULL) TEST_DATA_MISSING("the model; run examples/fetch_model.sh");
+    if (folder == NULL) BERT_MODEL_MISSING();
     uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.precision = precision;
     uar_embedder e;

@@ -131,6 +131,9 @@ typedef struct uar_memory_options {
     const uar_embedder *embedder;   /**< NULL: uar_embedder_lexical(); its `id` is copied */
     uint32_t busy_timeout_ms;       /**< how long to wait for another process; 0: 5000 */
     bool read_only;                 /**< open an existing store without writing to it */
+    uint32_t embed_timeout_ms;      /**< how long a call waits for the embedder; 0: 30,000, UAR_FOREVER: without end */
+    const uar_executor *executor;   /**< runs the calls of uar/memory_async.h; NULL: a small pool, when first needed */
+    size_t cache_bytes; /**< most memory for the index between calls; 0: 64 MiB. Larger ones are read piece by piece */
 } uar_memory_options;
 /** Head of a uar_memory_options. */
 #define UAR_MEMORY_OPTIONS_INIT sizeof(uar_memory_options)
@@ -204,6 +207,7 @@ typedef struct uar_memory_record {
     bool current;                     /**< false: an older version of the record of this id */
     uar_uuid superseded_by;           /**< the record that took its fact slot, or none */
     uint8_t checksum[16];             /**< over the stored fields; checked on each read */
+    uint32_t expires_s;               /**< seconds since 1970 at which it is erased; 0: never */
     uar_str embedder;                 /**< id of the embedder that it was written with */
 } uar_memory_record;
 
@@ -228,6 +232,7 @@ typedef struct uar_memory_draft {
     int64_t created_ms;               /**< when it was said; 0: now */
     int64_t valid_until_ms;           /**< when it ends; 0: open */
     uar_str unique_key; /**< at most 400 bytes: a second write of one owner under this key changes nothing */
+    int64_t expires_ms; /**< when it is to be erased, rounded up to a second; 0: never */
 } uar_memory_draft;
 /** Head of a uar_memory_draft. */
 #define UAR_MEMORY_DRAFT_INIT .size = sizeof(uar_memory_draft), .importance = 0.5
@@ -251,6 +256,7 @@ typedef struct uar_memory_patch {
     double importance;         /**< new importance; below 0 keeps; UAR_MEMORY_PATCH_INIT sets -1 */
     uar_memory_trust trust;    /**< who changes it; the record gets the less trusted of both. 0: user */
     int64_t valid_until_ms;    /**< new end; 0 keeps */
+    int64_t expires_ms; /**< when it is to be erased; UAR_MEMORY_OPEN_END: never; 0 keeps. Makes no new version */
 } uar_memory_patch;
 /** Head of a uar_memory_patch. */
 #define UAR_MEMORY_PATCH_INIT .size = sizeof(uar_memory_patch), .importance = -1
@@ -312,15 +318,18 @@ typedef struct uar_memory_records {
 typedef struct uar_memory_hit {
     uar_memory_record record; /**< the record, in the version that was found */
     double score;             /**< what hits are ordered by: relevance, moved by at most 20 % */
-    double lexical;           /**< 0 to 1: share of the question's words, weighted by their rarity */
-    double vector;            /**< cosine; 0 in lexical mode */
-    double recency;           /**< 1 now, 0.5 after thirty days */
+    double lexical;   /**< 0 to 1: share of the question's words, weighted by their rarity, in it or around it */
+    double vector;    /**< cosine; 0 in lexical mode, and where the record has no vector */
+    double recency;   /**< 1 now, 0.5 after thirty days */
+    double around;    /**< how much of `lexical` comes from its neighbours and the rest of its conversation */
+    double relevance; /**< words and vector joined, before recency, importance and trust; at least 0 */
+    double time; /**< 0 to 1: how near its creation is to a time that the question speaks of; 0 if it speaks of none */
 } uar_memory_hit;
 
 /** Answer of a search. */
 typedef struct uar_memory_hits {
     uar_str query;              /**< the question */
-    const char *mode;           /**< "lexical" */
+    const char *mode;           /**< "lexical": by words alone; "hybrid": by words and vectors */
     const uar_memory_hit *hits; /**< best first */
     size_t count;               /**< how many */
 } uar_memory_hits;
@@ -366,6 +375,23 @@ typedef struct uar_memory_imported {
  */
 UAR_API uar_status uar_memory_add_sync(uar_memory_change *out, uar_memory *memory, const uar_identity *who,
                                        const uar_memory_draft *draft, uar_error *err);
+/** Merge nothing in a batch: each draft becomes a record of its own, whatever is there. */
+#define UAR_MEMORY_ADD_VERBATIM 1u
+/** Most drafts of one batch. */
+#define UAR_MEMORY_BATCH_MAX 10000
+
+/** Called for each draft that was refused: its index, and why. No lock is held. */
+typedef void (*uar_memory_draft_fn)(void *ctx, size_t index, const uar_error *err);
+
+/**
+ * Write `count` records in one transaction, embedded in batches; as uar_memory_add_sync, one after the other. A draft that is
+ * refused doesn't stop the others: `failed` (may be NULL) is told of it, and its change is all zero. A fault of the store
+ * writes none. `changes` has `count` places or is NULL. `flags`: UAR_MEMORY_ADD_…. UAR_E_TOO_LARGE: more than
+ * UAR_MEMORY_BATCH_MAX.
+ */
+UAR_API uar_status uar_memory_add_batch_sync(uar_memory_change *changes, uar_memory *memory, const uar_identity *who,
+                                             const uar_memory_draft *drafts, size_t count, uint32_t flags,
+                                             uar_memory_draft_fn failed, void *ctx, uar_error *err);
 /** One record, one item. UAR_E_NOT_FOUND. */
 UAR_API uar_status uar_memory_get_sync(uar_memory_records **out, uar_memory *memory, const uar_identity *who,
                                        uar_uuid id, uar_error *err);
@@ -380,6 +406,54 @@ UAR_API uar_status uar_memory_delete_sync(uar_memory_change *out, uar_memory *me
 /** Erase all that match, ended ones included. UAR_E_FILTER_REQUIRED without a condition. `as_of_ms` is refused. */
 UAR_API uar_status uar_memory_delete_where_sync(uar_memory_erasure *out, uar_memory *memory, const uar_identity *who,
                                                 const uar_memory_filter *filter, uar_error *err);
+/** Erase what a record superseded or summarises, with all versions; the record itself stays. UAR_E_NOT_FOUND;
+ *  UAR_E_FORBIDDEN as for adding. */
+UAR_API uar_status uar_memory_purge_sync(uar_memory_erasure *out, uar_memory *memory, const uar_identity *who,
+                                         uar_uuid id, uar_error *err);
+
+/** Makes a summary of `sources` (oldest first, borrowed): writes it in pieces by `write` with `write_ctx`. Not UAR_OK ends
+ *  the compression with that status. No lock is held; the memory may be asked. */
+typedef uar_status (*uar_memory_summarize_fn)(void *ctx, const uar_memory_records *sources, uar_memory_write_fn write,
+                                              void *write_ctx);
+
+/** How to compress. Borrowed for the call. */
+typedef struct uar_memory_compress_options {
+    size_t size;                       /**< sizeof(uar_memory_compress_options) */
+    uar_str summary;                   /**< the summary; absent: `summarize` makes it */
+    uar_memory_summarize_fn summarize; /**< NULL: sentences of the sources, chosen by a rule */
+    void *ctx;                         /**< given to `summarize` */
+    size_t max_bytes;                  /**< of the rule's summary; 0: a third of the sources, at most 2048 */
+    uar_memory_type type;              /**< of the summary; 0: the sources' if they have one, else semantic */
+    uar_memory_trust trust;            /**< who summarises; the summary gets the least trusted of all. 0: host */
+} uar_memory_compress_options;
+/** Head of a uar_memory_compress_options. */
+#define UAR_MEMORY_COMPRESS_OPTIONS_INIT sizeof(uar_memory_compress_options)
+/** The twin of UAR_MEMORY_COMPRESS_OPTIONS_INIT. */
+static inline void uar_memory_compress_options_init(uar_memory_compress_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+}
+
+/** What a compression did. */
+typedef struct uar_memory_compression {
+    uar_uuid id;            /**< the summary */
+    uint64_t archived;      /**< sources that ended */
+    uint64_t source_bytes;  /**< their text */
+    uint64_t summary_bytes; /**< its text */
+    uar_memory_trust trust; /**< the least trusted of its sources and of who summarised */
+} uar_memory_compression;
+
+/**
+ * Put one summary in the place of the records that hold and match, in one transaction: they end, leave recall, and stay in
+ * the summary's history (uar_memory_history_sync) until uar_memory_purge_sync or the deletion of the summary. They must be of
+ * one scope and its ids (UAR_E_INVALID), at most 1,000 and 1 MiB (UAR_E_TOO_LARGE); facts with a slot and records that expire
+ * are left as they are. `options` may be NULL. UAR_E_NOT_FOUND: fewer than two match. UAR_E_TOO_LARGE: the summary is not
+ * shorter than its sources. UAR_E_CONFLICT: one was changed meanwhile. UAR_E_FORBIDDEN as for adding. On failure nothing is
+ * changed.
+ */
+UAR_API uar_status uar_memory_compress_sync(uar_memory_compression *out, uar_memory *memory, const uar_identity *who,
+                                            const uar_memory_filter *filter, const uar_memory_compress_options *options,
+                                            uar_error *err);
 /** Records that hold, newest write first, at most `limit` (1–1000), behind `cursor` (absent: from the start). `filter` may
  *  be NULL. */
 UAR_API uar_status uar_memory_list_sync(uar_memory_records **out, uar_memory *memory, const uar_identity *who,
@@ -399,15 +473,47 @@ UAR_API uar_status uar_memory_stats_sync(uar_memory_stats *out, uar_memory *memo
 /** Write each visible version as one line of JSON (`"v":1`), oldest write first, lossless. `filter` may be NULL. */
 UAR_API uar_status uar_memory_export_sync(uar_memory *memory, const uar_identity *who, const uar_memory_filter *filter,
                                           uar_memory_write_fn write, void *ctx, uar_error *err);
-/** Read lines of JSON, `{"content":"…"}` and any key of a record. Lines are written one by one and counted; a line that is
- *  refused doesn't stop the others. `flags`: UAR_MEMORY_IMPORT_…; `failed` may be NULL. */
+/** Read lines of JSON, `{"content":"…"}` and any key of a record. Lines are written a few hundred a transaction, and counted; a
+ *  line that is refused doesn't stop the others. What a file says of trust in a host is an import's, but for an operator who
+ *  imports verbatim. `flags`: UAR_MEMORY_IMPORT_…; `failed` may be NULL. */
 UAR_API uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, const uar_identity *who,
                                           uar_str lines, uint32_t flags, uar_memory_line_fn failed, void *ctx,
                                           uar_error *err);
 /** Build the word index anew from the records. Meanwhile the state is UAR_MEMORY_REINDEXING and every call works. */
 UAR_API uar_status uar_memory_reindex_sync(uar_memory *memory, uar_error *err);
+/** Told after each step of a long call: how many of `total` are done. Not UAR_OK stops the call, which returns that status; what
+ *  is done stays done. No lock is held. */
+typedef uar_status (*uar_memory_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+/**
+ * Give a vector to each record that has none of the memory's embedder: those written with another one, or while it failed.
+ * Until then they are found by their words; vectors of two models are never compared. Goes on where it was stopped, by whatever;
+ * several processes may do it at once. `progress` may be NULL. Nothing to do with `lexical`. UAR_E_TIMEOUT, UAR_E_NETWORK and
+ * what else the embedder says; a record that it alone refuses is left out and told at the end.
+ */
+UAR_API uar_status uar_memory_reembed_sync(uar_memory *memory, uar_memory_progress_fn progress, void *ctx,
+                                           uar_error *err);
+/** How far the records of a store, all owners together, are embedded. */
+typedef struct uar_memory_embedding {
+    size_t size;         /**< sizeof(uar_memory_embedding) */
+    const char *model;   /**< id of the embedder; borrowed until the memory is freed */
+    size_t dims;         /**< floats a vector; 0: `lexical`, which needs none */
+    uint64_t embedded;   /**< versions of records with a vector of this model */
+    uint64_t unembedded; /**< those without: found by their words alone */
+} uar_memory_embedding;
+/** Head of a uar_memory_embedding. */
+#define UAR_MEMORY_EMBEDDING_INIT sizeof(uar_memory_embedding)
+/** The twin of UAR_MEMORY_EMBEDDING_INIT. */
+static inline void uar_memory_embedding_init(uar_memory_embedding *embedding) {
+    memset(embedding, 0, sizeof *embedding);
+    embedding->size = sizeof *embedding;
+}
+/** Fill `out`, whose `size` is set. */
+UAR_API uar_status uar_memory_embedding_sync(uar_memory_embedding *out, uar_memory *memory, uar_error *err);
 /** Try to erase what deletions left pending; `pending` gets what is still left. */
 UAR_API uar_status uar_memory_clean_sync(uint64_t *pending, uar_memory *memory, uar_error *err);
+/** Erase what has expired; `erased` gets how many records went. From its time on a record is in no answer, swept or not. A
+ *  sweep also runs at opening and, at most once a minute, behind writes. What an expired record superseded stays. */
+UAR_API uar_status uar_memory_sweep_sync(uint64_t *erased, uar_memory *memory, uar_error *err);
 /** Check the file, the checksums of all records and that records and index agree. UAR_E_CORRUPT names the first fault. */
 UAR_API uar_status uar_memory_check_sync(uar_memory *memory, uar_error *err);
 

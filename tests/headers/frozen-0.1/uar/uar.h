@@ -9,6 +9,9 @@
 #include <uar/base.h>
 #include <uar/event.h>
 #include <uar/memory.h>
+#include <uar/memory_async.h>
+#include <uar/memory_graph.h>
+#include <uar/memory_stream.h>
 #include <uar/model.h>
 #include <uar/persistence.h>
 #include <uar/records.h>
