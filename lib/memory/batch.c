@@ -133,13 +133,14 @@ uar_status uar_memory_add_batch_sync(uar_memory_change *changes, uar_memory *mem
     if (status != UAR_OK) return status;
     batch_item *items = (batch_item *)alloc_zeroed(&memory->alloc, count, sizeof *items);
     if (items == NULL) return error_plain(err, UAR_E_NOMEM);
-    uar_allocator alloc = memory->alloc; /* `failed` may give the memory back */
+    memory_pin(memory); /* the host may free it in `failed` */
     status = add_items(items, drafts, count, flags, memory, &c, err);
     for (size_t i = 0; i < count && status == UAR_OK; i++) {
         if (changes != NULL) changes[i] = items[i].status == UAR_OK ? items[i].change : (uar_memory_change){ 0 };
         if (items[i].status != UAR_OK && failed != NULL) failed(ctx, i, &items[i].why);
     }
     batch_dispose(items, count);
-    alloc_free(&alloc, items);
+    alloc_free(&memory->alloc, items);
+    memory_unpin(memory);
     return status;
 }

@@ -351,3 +351,12 @@ uar_status memory_embed(float **out, uar_memory *m, uar_embed_purpose purpose, c
         alloc_free(&m->alloc, vectors);
     return status;
 }
+
+void embed_prepare(uar_memory *m, const uar_str *questions, size_t count) {
+    assert(count <= EMBED_CACHE);
+    float *vectors = NULL;
+    uar_status status = memory_embed(&vectors, m, UAR_EMBED_QUERY, questions, count, NULL);
+    alloc_free(&m->alloc, vectors);
+    for (size_t i = 0; status != UAR_OK && status != UAR_E_UNSUPPORTED && i < count; i++)
+        embed_cache_keep(&m->embed.cache, UAR_EMBED_QUERY, questions[i], NULL, status);
+}

@@ -56,6 +56,10 @@ bool embed_is_inside(uar_memory *memory);
 uar_status memory_embed(float **out, uar_memory *memory, uar_embed_purpose purpose, const uar_str *texts, size_t count,
                         uar_error *err);
 
+/* Questions that will be asked next, at most EMBED_CACHE: one call for them all. Each then finds its vector, or that there is
+ * none, without another call. The caller pins the memory. */
+void embed_prepare(uar_memory *memory, const uar_str *questions, size_t count);
+
 /* ---- for ahead.c ---- */
 
 /* Call the embedder; the borrowed reference of the completion ends with the call. */

@@ -63,9 +63,10 @@ void embed_cache_keep(embed_cache *c, uar_embed_purpose purpose, uar_str text, c
     if (vector != NULL) memcpy(made.vector, vector, bytes);
     mutex_lock(&c->lock);
     embed_known *place = find(c, purpose, text);
+    bool knows_better = place != NULL && place->vector != NULL && vector == NULL;
     if (place == NULL) place = oldest(c);
-    embed_known gone = *place;
-    *place = made;
+    embed_known gone = knows_better ? made : *place;
+    if (!knows_better) *place = made;
     place->used = ++c->clock;
     mutex_unlock(&c->lock);
     forget(c, &gone);

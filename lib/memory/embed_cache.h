@@ -35,7 +35,7 @@ uar_status embed_cache_init(embed_cache *c, const uar_allocator *alloc, size_t d
 void embed_cache_dispose(embed_cache *c);
 /* What is known of a text: false: nothing. A vector goes to `out` and *status is UAR_OK; else *status is the failure. */
 bool embed_cache_take(uar_status *status, float *out, embed_cache *c, uar_embed_purpose purpose, uar_str text);
-/* Keep a vector, or with NULL the failure. Without memory for it, it is not kept. */
+/* Keep a vector, or with NULL the failure, which drives out no vector. Without memory for it, it is not kept. */
 void embed_cache_keep(embed_cache *c, uar_embed_purpose purpose, uar_str text, const float *vector, uar_status failure);
 
 #endif

@@ -255,6 +255,17 @@ uar_status uar_memory_search_sync(uar_memory_hits **out, uar_memory *memory, con
     return status == UAR_OK ? search_one(out, memory, &c, &asked, err) : status;
 }
 
+/* The next questions of a batch go to the embedder together. */
+static void prepare(uar_memory *memory, const uar_memory_query *queries, size_t count) {
+    uar_str texts[EMBED_CACHE];
+    size_t n = 0;
+    if (count > EMBED_CACHE) count = EMBED_CACHE;
+    for (size_t i = 0; i < count; i++)
+        if (queries[i].text.len != 0 && check_query(queries[i].text, queries[i].limit, NULL) == UAR_OK)
+            texts[n++] = queries[i].text;
+    if (n > 1 && !embed_is_lexical(memory)) embed_prepare(memory, texts, n);
+}
+
 uar_status uar_memory_search_batch_sync(uar_memory_hits **out, uar_memory *memory, const uar_identity *who,
                                         const uar_memory_query *queries, size_t count, uar_error *err) {
     uar_status status = memory_usable(memory, err);
@@ -265,8 +276,10 @@ uar_status uar_memory_search_batch_sync(uar_memory_hits **out, uar_memory *memor
     uar_memory_hits **answers = (uar_memory_hits **)alloc_zeroed(&memory->alloc, count, sizeof(uar_memory_hits *));
     if (answers == NULL) return error_plain(err, UAR_E_NOMEM);
     memory_pin(memory);
-    for (size_t i = 0; i < count && status == UAR_OK; i++)
+    for (size_t i = 0; i < count && status == UAR_OK; i++) {
+        if (i % EMBED_CACHE == 0) prepare(memory, queries + i, count - i);
         status = search_one(&answers[i], memory, &c, &queries[i], err);
+    }
     for (size_t i = 0; i < count; i++) {
         if (status == UAR_OK)
             out[i] = answers[i];

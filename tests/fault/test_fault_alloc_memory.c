@@ -245,6 +245,59 @@ static uar_status act_delete_where(void *arg) {
     return status;
 }
 
+static uar_status act_add_batch(void *arg) {
+    bench *b = arg;
+    uar_memory_draft d[3] = { draft_of("A batched lighthouse"), draft_of("my sister's NAME is ada"), draft_of(" ") };
+    uar_memory_change changes[3];
+    d[0].expires_ms = INT64_C(4000000000000); /* the year 2096 */
+    OUTPUT_PREPARE(changes);
+    uar_status status = uar_memory_add_batch_sync(changes, b->memory, &b->who, d, 3, 0, NULL, NULL, NULL);
+    OUTPUT_CHECK(status, changes, "uar_memory_add_batch_sync");
+    if (status == UAR_OK) FAULT_EXPECT(changes[2].outcome == 0, "a blank draft was written");
+    return status;
+}
+
+static uar_status act_compress(void *arg) {
+    bench *b = arg;
+    uar_memory_compression done;
+    OUTPUT_PREPARE(done);
+    uar_status status = uar_memory_compress_sync(&done, b->memory, &b->who, NULL, NULL, NULL);
+    OUTPUT_CHECK(status, done, "uar_memory_compress_sync");
+    if (status == UAR_OK) FAULT_EXPECT(done.archived == 3, "%d sources", (int)done.archived);
+    return status;
+}
+
+/* A failed compression left its sources; one that worked left nothing to compress. */
+static uar_status compress_again(void *arg, uar_status was) {
+    return was != UAR_OK ? act_compress(arg) : UAR_OK;
+}
+
+static uar_status act_purge(void *arg) {
+    bench *b = arg;
+    uar_memory_erasure erasure;
+    uar_status status = act_supersede(b); /* the walrus moves, and where it lived before can go */
+    if (status != UAR_OK) return status;
+    uar_memory_records *records = NULL;
+    status = uar_memory_list_sync(&records, b->memory, &b->who, NULL, uar_str_of(NULL), 1, NULL);
+    if (status != UAR_OK) return status;
+    uar_uuid id = records->records[0].id;
+    uar_memory_records_free(records);
+    OUTPUT_PREPARE(erasure);
+    status = uar_memory_purge_sync(&erasure, b->memory, &b->who, id, NULL);
+    OUTPUT_CHECK(status, erasure, "uar_memory_purge_sync");
+    if (status == UAR_OK) FAULT_EXPECT(erasure.erased + erasure.pending != 0, "nothing was purged");
+    return status;
+}
+
+static uar_status act_sweep(void *arg) {
+    bench *b = arg;
+    uint64_t erased;
+    OUTPUT_PREPARE(erased);
+    uar_status status = uar_memory_sweep_sync(&erased, b->memory, NULL);
+    OUTPUT_CHECK(status, erased, "uar_memory_sweep_sync");
+    return status;
+}
+
 static uar_status act_clean(void *arg) {
     bench *b = arg;
     uint64_t pending;
@@ -584,6 +637,10 @@ static sweep_scenario scenarios[] = {
     { "memory_update", open_bench, act_update, inspect_memory, NULL, close_bench, 0 },
     { "memory_delete", open_bench, act_delete, inspect_memory, delete_again, close_bench, 0 },
     { "memory_delete_where", open_bench, act_delete_where, inspect_memory, NULL, close_bench, 0 },
+    { "memory_add_batch", open_bench, act_add_batch, inspect_memory, NULL, close_bench, 0 },
+    { "memory_compress", open_bench, act_compress, inspect_memory, compress_again, close_bench, 0 },
+    { "memory_purge", open_bench, act_purge, inspect_memory, NULL, close_bench, 0 },
+    { "memory_sweep", open_bench, act_sweep, inspect_memory, NULL, close_bench, 0 },
     { "memory_clean", open_bench, act_clean, inspect_memory, NULL, close_bench, 0 },
     { "memory_reindex", open_bench, act_reindex, inspect_memory, NULL, close_bench, 0 },
     { "memory_get", open_bench, act_get, inspect_memory, NULL, close_bench, 0 },

@@ -112,6 +112,24 @@ static void a_fault_of_the_store_writes_none_of_the_batch(void **state) {
     assert_int_equal(count_of(f, "ann"), 0);
 }
 
+static void give_back(void *ctx, size_t index, const uar_error *err) {
+    (void)index, (void)err;
+    memory_fixture *f = ctx;
+    uar_memory_free(f->memory);
+    f->memory = NULL;
+}
+
+static void a_host_may_give_the_memory_back_when_it_is_told_of_a_refusal(void **state) {
+    memory_fixture *f = *state;
+    uar_memory_draft d[2] = { draft_of("one"), draft_of(" ") };
+    uar_identity who = user_of("ann");
+    uar_memory_change c[2];
+    assert_int_equal(uar_memory_add_batch_sync(c, f->memory, &who, d, 2, 0, give_back, f, NULL), UAR_OK);
+    assert_null(f->memory);
+    f->memory = fixture_open(f);
+    assert_int_equal(count_of(f, "ann"), 1);
+}
+
 /* A host that was built with a longer draft of the future has them further apart. */
 static void drafts_of_a_longer_struct_are_found(void **state) {
     memory_fixture *f = *state;
@@ -208,6 +226,7 @@ int main(void) {
         MEMORY_TEST(a_refused_draft_does_not_stop_the_others),
         MEMORY_TEST(a_verbatim_batch_merges_nothing),
         MEMORY_TEST(a_fault_of_the_store_writes_none_of_the_batch),
+        MEMORY_TEST(a_host_may_give_the_memory_back_when_it_is_told_of_a_refusal),
         MEMORY_TEST(drafts_of_a_longer_struct_are_found),
         MEMORY_TEST(calls_that_make_no_sense_are_refused),
         MEMORY_TEST(a_file_does_not_speak_with_a_hosts_voice),

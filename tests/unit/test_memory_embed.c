@@ -72,6 +72,46 @@ static void the_same_question_is_embedded_once(void **state) {
     assert_int_equal(atomic_load(&x->e.texts), 2);
 }
 
+static void ask_many(embed_fixture *x, size_t count, const char *expected_mode) {
+    uar_identity who = user_of("u1");
+    uar_memory_query queries[40];
+    uar_memory_hits *hits[40];
+    char texts[40][32];
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "who is number %zu", i);
+        queries[i] = (uar_memory_query){ uar_str_of(texts[i]), NULL, 3 };
+    }
+    assert_int_equal(uar_memory_search_batch_sync(hits, x->memory, &who, queries, count, NULL), UAR_OK);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(hits[i]->mode, expected_mode);
+        uar_memory_hits_free(hits[i]);
+    }
+}
+
+static void add_one(embed_fixture *x) {
+    uar_identity who = user_of("u1");
+    uar_memory_draft d = draft_of("number 3 is the walrus");
+    uar_memory_change change;
+    assert_int_equal(uar_memory_add_sync(&change, x->memory, &who, &d, NULL), UAR_OK);
+    atomic_store(&x->e.calls, 0);
+}
+
+static void questions_of_a_batch_go_together(void **state) {
+    embed_fixture *x = *state;
+    add_one(x);
+    ask_many(x, 40, "hybrid");
+    assert_int_equal(atomic_load(&x->e.calls), 2); /* 32 and 8 */
+}
+
+static void a_batch_waits_once_for_an_embedder_that_is_silent(void **state) {
+    embed_fixture *x = *state;
+    add_one(x);
+    reopen_with(x, 30, NULL);
+    x->e.way = EMBEDDER_NEVER;
+    ask_many(x, 10, "lexical");
+    assert_int_equal(atomic_load(&x->e.calls), 1);
+}
+
 static void the_oldest_question_is_forgotten_first(void **state) {
     embed_fixture *x = *state;
     char text[32];
@@ -291,6 +331,8 @@ int main(void) {
         EMBED_TEST(an_answer_from_another_thread_is_waited_for),
         EMBED_TEST(many_texts_go_in_calls_of_at_most_64),
         EMBED_TEST(the_same_question_is_embedded_once),
+        EMBED_TEST(questions_of_a_batch_go_together),
+        EMBED_TEST(a_batch_waits_once_for_an_embedder_that_is_silent),
         EMBED_TEST(the_oldest_question_is_forgotten_first),
         EMBED_TEST(a_passage_is_not_taken_for_a_question),
         EMBED_TEST(a_failure_is_the_embedders_own),

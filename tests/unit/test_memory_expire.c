@@ -88,6 +88,25 @@ static void an_expired_record_is_in_no_answer_before_any_sweep(void **state) {
     assert_in_no_answer(f, made.id);
 }
 
+/* More of them than a page or an answer has room for. */
+static void expired_records_take_nobodys_place(void **state) {
+    memory_fixture *f = *state;
+    for (int i = 0; i < 40; i++) {
+        char text[48];
+        snprintf(text, sizeof text, "walrus walrus walrus %d", i);
+        (void)add_until(f, text, FIXTURE_START + HOUR);
+    }
+    (void)add_text(f, "ann", "one walrus among many other words that is still there");
+    atomic_store(&f->now, FIXTURE_START + HOUR);
+    assert_true(finds(f, "ann", "walrus", "one walrus among many other words that is still there"));
+    uar_identity who = user_of("ann");
+    uar_memory_records *r = NULL;
+    assert_int_equal(uar_memory_list_sync(&r, f->memory, &who, NULL, uar_str_of(NULL), 1, NULL), UAR_OK);
+    assert_int_equal(r->count, 1);
+    assert_null(r->cursor.ptr);
+    uar_memory_records_free(r);
+}
+
 static void test_M6_a_sweep_takes_expired_records_with_all_versions_from_the_files(void **state) {
     memory_fixture *f = *state;
     uar_memory_change made = add_until(f, "canarybird-one sings", FIXTURE_START + HOUR);
@@ -251,6 +270,7 @@ static void an_export_carries_the_time_to_another_store(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(an_expired_record_is_in_no_answer_before_any_sweep),
+        MEMORY_TEST(expired_records_take_nobodys_place),
         MEMORY_TEST(test_M6_a_sweep_takes_expired_records_with_all_versions_from_the_files),
         MEMORY_TEST(a_sweep_of_many_goes_in_batches),
         MEMORY_TEST(opening_sweeps),
