@@ -48,8 +48,7 @@ int main(int argc, char **argv) {
     }
     uar_error err = UAR_ERROR_INIT;
     uar_embedder embedder;
-    uar_bert_options options = UAR_BERT_OPTIONS_INIT;
-    options.precision = UAR_BERT_INT8;
+    uar_bert_options options = { UAR_BERT_OPTIONS_INIT, .precision = UAR_BERT_INT8 };
     if (uar_bert_open(&embedder, argv[1], &options, &err) != UAR_OK) return fail(&err);
     int code = rank(&embedder, argv[2], argv + 3, (size_t)argc - 3);
     uar_bert_close(&embedder);

@@ -46,11 +46,9 @@ typedef struct uar_bert_options {
     const char *query_prefix;   /**< put in front of what searches; NULL: as the model says */
     const char *passage_prefix; /**< put in front of what is searched; NULL: as the model says */
 } uar_bert_options;
-/** Initialiser of a uar_bert_options. */
-#define UAR_BERT_OPTIONS_INIT \
-    { .size = sizeof(uar_bert_options) }
-
-/** Default options; the twin of UAR_BERT_OPTIONS_INIT. */
+/** Head of a uar_bert_options. */
+#define UAR_BERT_OPTIONS_INIT sizeof(uar_bert_options)
+/** The twin of UAR_BERT_OPTIONS_INIT: the defaults. */
 static inline void uar_bert_options_init(uar_bert_options *options) {
     memset(options, 0, sizeof *options);
     options->size = sizeof *options;
@@ -69,11 +67,9 @@ typedef struct uar_bert_files {
     uar_str prompts;          /**< config_sentence_transformers.json */
     uar_str weights;          /**< model.safetensors */
 } uar_bert_files;
-/** Initialiser of a uar_bert_files. */
-#define UAR_BERT_FILES_INIT \
-    { .size = sizeof(uar_bert_files) }
-
-/** No file at all; the twin of UAR_BERT_FILES_INIT. */
+/** Head of a uar_bert_files. */
+#define UAR_BERT_FILES_INIT sizeof(uar_bert_files)
+/** The twin of UAR_BERT_FILES_INIT: no file at all. */
 static inline void uar_bert_files_init(uar_bert_files *files) {
     memset(files, 0, sizeof *files);
     files->size = sizeof *files;

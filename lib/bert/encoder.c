@@ -10,6 +10,9 @@
 
 #include "bert/carver.h"
 
+/* Rows whose scores are held at a time: so memory grows with a window, not with its square. */
+#define ATTEND_ROWS ((size_t)64)
+
 void scratch_init(scratch *s, const uar_allocator *a) {
     *s = (scratch){ .alloc = a };
 }
@@ -35,8 +38,8 @@ static void cut(scratch *s, carver *c, const encoder *e) {
     s->wide = carve(c, s->rows * wide, sizeof(float));
     s->keys = carve(c, panel_round(s->longest) * head, sizeof(float));
     s->values = carve(c, panel_round(head) * s->longest, sizeof(float));
-    s->scores = carve(c, panel_round(s->longest) * s->longest, sizeof(float));
-    s->mixed = carve(c, panel_round(head) * s->longest, sizeof(float));
+    s->scores = carve(c, panel_round(s->longest) * ATTEND_ROWS, sizeof(float));
+    s->mixed = carve(c, panel_round(head) * ATTEND_ROWS, sizeof(float));
     if (e->weights->precision == UAR_BERT_FP32) return;
     s->bytes.width = (larger + 3) / 4 * 4;
     s->bytes.codes = carve(c, s->rows * s->bytes.width, 1);
@@ -128,19 +131,27 @@ static void pack_values(float *panels, const float *values, size_t width, size_t
                 panels[i * PANEL + j] = p + j < head ? values[i * width + p + j] : 0;
 }
 
-/* One head over the rows of one window; `from` is where its query begins in the first row. */
-static void attend_head(float *out, const encoder *e, scratch *s, const float *from, size_t rows) {
+/* Rows of one block against all rows of their window; the panels of keys and values are made. */
+static void attend_block(float *out, const encoder *e, scratch *s, const float *query, size_t block, size_t rows) {
     size_t width = e->weights->width, head = e->shape->hidden / e->shape->heads;
     size_t across = panel_round(rows), out_width = panel_round(head);
     float scale = 1.0f / sqrtf((float)head);
+    e->kernels->product(s->scores, across, query, 3 * width, s->keys, NULL, block, across, head);
+    for (size_t i = 0; i < block; i++)
+        e->kernels->softmax(s->scores + i * across, rows, scale);
+    e->kernels->product(s->mixed, out_width, s->scores, across, s->values, NULL, block, out_width, rows);
+    for (size_t i = 0; i < block; i++)
+        memcpy(out + i * width, s->mixed + i * out_width, head * sizeof(float));
+}
+
+/* One head over the rows of one window; `from` is where its query begins in the first row. */
+static void attend_head(float *out, const encoder *e, scratch *s, const float *from, size_t rows) {
+    size_t width = e->weights->width, head = e->shape->hidden / e->shape->heads;
     pack_keys(s->keys, from + width, 3 * width, rows, head);
     pack_values(s->values, from + 2 * width, 3 * width, rows, head);
-    e->kernels->product(s->scores, across, from, 3 * width, s->keys, NULL, rows, across, head);
-    for (size_t i = 0; i < rows; i++)
-        e->kernels->softmax(s->scores + i * across, rows, scale);
-    e->kernels->product(s->mixed, out_width, s->scores, across, s->values, NULL, rows, out_width, rows);
-    for (size_t i = 0; i < rows; i++)
-        memcpy(out + i * width, s->mixed + i * out_width, head * sizeof(float));
+    for (size_t i = 0; i < rows; i += ATTEND_ROWS)
+        attend_block(out + i * width, e, s, from + i * 3 * width, rows - i < ATTEND_ROWS ? rows - i : ATTEND_ROWS,
+                     rows);
 }
 
 static void attend(const encoder *e, scratch *s, const window *windows, size_t count) {

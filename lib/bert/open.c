@@ -218,7 +218,7 @@ static uar_status load_files(uar_bert_files *files, char *loaded[FILES], const u
 static uar_status open_folder(uar_embedder *out, const char *folder, const uar_bert_options *o, const uar_allocator *a,
                               uar_error *err) {
     static const char name[] = "/model.safetensors";
-    uar_bert_files files = UAR_BERT_FILES_INIT;
+    uar_bert_files files = { .size = UAR_BERT_FILES_INIT };
     char *loaded[FILES] = { NULL }, *path = alloc_bytes(a, strlen(folder) + sizeof name);
     source numbers = { NULL, NULL, 0 };
     uar_status status = path != NULL ? load_files(&files, loaded, a, folder, err) : error_plain(err, UAR_E_NOMEM);

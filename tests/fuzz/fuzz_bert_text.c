@@ -38,7 +38,7 @@ static void tokenize(const tokenizer *t, uar_str text) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
     uar_str rest = uar_str_n((const char *)data + 1, size - 1);
-    uar_bert_files files = UAR_BERT_FILES_INIT;
+    uar_bert_files files = { .size = UAR_BERT_FILES_INIT };
     uar_str file = next_part(&rest);
     if ((data[0] & 1) != 0)
         files.tokenizer = file;

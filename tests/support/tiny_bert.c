@@ -8,7 +8,7 @@
 
 static const char config[] =
     "{\"model_type\":\"bert\",\"vocab_size\":32,\"hidden_size\":24,\"num_hidden_layers\":2,\"num_attention_heads\":2,"
-    "\"intermediate_size\":40,\"max_position_embeddings\":20,\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,"
+    "\"intermediate_size\":40,\"max_position_embeddings\":90,\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,"
     "\"hidden_act\":\"gelu\"}";
 
 static void *memory(size_t size) {

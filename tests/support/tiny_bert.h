@@ -11,7 +11,7 @@
 #define TINY_HEADS 2
 #define TINY_INNER 40
 #define TINY_LAYERS 2
-#define TINY_POSITIONS 20
+#define TINY_POSITIONS 90
 #define TINY_TENSORS (5 + TINY_LAYERS * 16)
 
 /* The vocabulary: a line a token; its count is TINY_WORDS. */

@@ -16,13 +16,12 @@
 #include "support/probe_alloc.h"
 #include "support/tiny_bert.h"
 
-static const char *const texts[] = { "the cat sit, sit!",
-                                     "unbelievable bread",
-                                     "",
-                                     "猫 東",
-                                     "cafe",
-                                     "zebra the bread.",
-                                     "cats the cats sitting a abc unbelievable" };
+static const char *const texts[] = { "the cat sit, sit!", "unbelievable bread", "", "猫 東", "cafe", "zebra the bread.",
+                                     "cats the cats sitting a abc unbelievable",
+                                     /* more rows than attention takes at a time */
+                                     "a b c a b c the cat sit. a b c a b c the cat sit. a b c a b c the cat sit. a b c "
+                                     "a b c the cat sit. a b c a b c the cat sit. a b c a b c the cat sit. a b c a b c "
+                                     "the cat sit. a b c bread" };
 #define TEXTS (sizeof texts / sizeof texts[0])
 
 static uar_embedder opened(const tiny_bert *t, const uar_bert_options *options) {
@@ -82,7 +81,7 @@ static void test_int8_stays_near_the_plain_model_at_every_level(void **state) {
     (void)state;
     tiny_bert t;
     tiny_bert_make(&t, NULL);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.precision = UAR_BERT_INT8;
     uar_embedder e = opened(&t, &o);
     for (size_t i = 0; i < TEXTS; i++) {
@@ -110,7 +109,7 @@ static void test_a_vector_does_not_depend_on_what_it_is_batched_with(void **stat
     for (size_t i = 0; i < MANY; i++)
         many[i] = uar_str_of(texts[i * 5 % TEXTS]);
     for (int precision = UAR_BERT_FP32; precision <= UAR_BERT_INT8; precision++) {
-        uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+        uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
         o.precision = (uar_bert_precision)precision;
         uar_embedder e = opened(&t, &o);
         float *all = malloc(MANY * TINY_HIDDEN * sizeof *all), one[TINY_HIDDEN];
@@ -225,7 +224,7 @@ static void test_a_long_text_is_the_mean_of_windows_that_overlap(void **state) {
     (void)state;
     tiny_bert t;
     tiny_bert_make(&t, NULL);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.max_window = 8;
     o.overlap = 2;
     uar_embedder e = opened(&t, &o);
@@ -288,7 +287,7 @@ static void test_prefixes_come_from_the_model_or_from_the_options(void **state) 
     (void)state;
     tiny_bert t;
     tiny_bert_make(&t, NULL);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.query_prefix = "query: ";
     o.passage_prefix = "blue ";
     check_prefixes(&t, &o);
@@ -386,8 +385,11 @@ static void test_an_option_that_makes_no_sense_is_refused(void **state) {
     check_option(&t, &(uar_bert_options){ .size = sizeof(uar_bert_options), .max_window = 8, .overlap = 6 });
     check_option(&t, &(uar_bert_options){ .size = sizeof(uar_bert_options), .name = "has space" });
     check_option(&t, &(uar_bert_options){ .size = sizeof(uar_bert_options), .name = "" });
-    check_option(&t, &(uar_bert_options){ .size = sizeof(uar_bert_options),
-                                          .query_prefix = "a a a a a a a a a a a a a a a a a a a" });
+    check_option(
+        &t, &(uar_bert_options){ .size = sizeof(uar_bert_options),
+                                 .query_prefix =
+                                     "a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a "
+                                     "a a a a a a a a a a" });
     uar_executor idle = { .struct_size = UAR_EXECUTOR_INIT };
     check_option(&t, &(uar_bert_options){ .size = sizeof(uar_bert_options), .executor = &idle });
     uar_embedder e;
@@ -450,7 +452,7 @@ static void test_the_door_finishes_with_a_vector_a_text_inside_the_call(void **s
 static void sweep(const tiny_bert *t, bool for_good, uar_bert_precision precision) {
     probe_alloc probe;
     probe_alloc_init(&probe);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.allocator = &probe.door;
     o.precision = precision;
     o.max_window = 8;
@@ -493,7 +495,7 @@ static void test_embedding_survives_every_lack_of_memory_and_leaves_the_output_a
     tiny_bert_make(&t, NULL);
     probe_alloc probe;
     probe_alloc_init(&probe);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.allocator = &probe.door;
     o.max_window = 8;
     uar_embedder e = opened(&t, &o);

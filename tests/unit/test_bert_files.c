@@ -22,7 +22,7 @@
 static void check_refused(const uar_bert_files *files, uar_status wanted, const char *in_message) {
     probe_alloc probe;
     probe_alloc_init(&probe);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.allocator = &probe.door;
     uar_embedder e = { .dims = 12345 };
     uar_error err = UAR_ERROR_INIT;
@@ -102,7 +102,7 @@ static void test_a_tokenizer_with_more_tokens_than_the_model_is_refused(void **s
 
 static void test_the_window_is_the_shortest_that_anything_names(void **state) {
     (void)state;
-    uar_bert_files files = UAR_BERT_FILES_INIT;
+    uar_bert_files files = { .size = UAR_BERT_FILES_INIT };
     config c;
     files.config = STR(CONFIG("bert", "24", "2", ",\"_name_or_path\":\"someone/Mini-L2/\""));
     assert_int_equal(config_read(&c, &alloc_default, &files, NULL), UAR_OK);
@@ -280,7 +280,7 @@ static void test_a_folder_survives_every_lack_of_memory(void **state) {
     write_file(folder, "model.safetensors", t.files.weights);
     probe_alloc probe;
     probe_alloc_init(&probe);
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.allocator = &probe.door;
     for (int for_good = 0; for_good < 2; for_good++)
         for (unsigned long at = 1;; at++) {

@@ -64,7 +64,7 @@ static int reference_close(void **state) {
 static uar_embedder opened(uar_bert_precision precision) {
     const char *folder = bert_model_folder();
     if (folder == NULL) TEST_DATA_MISSING("the model; run examples/fetch_model.sh");
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     o.precision = precision;
     uar_embedder e;
     uar_error err = UAR_ERROR_INIT;

@@ -13,6 +13,7 @@
 #include "base/executor.h"
 #include "base/str.h"
 #include "bert/bert.h"
+#include "support/probe_alloc.h"
 #include "support/tiny_bert.h"
 
 enum { TEXTS = 100, CALLERS = 4 };
@@ -94,7 +95,7 @@ static void check_vectors(const answer *a, const uar_embedder *e) {
 }
 
 static uar_embedder opened(const tiny_bert *t, uint32_t threads, const uar_executor *executor) {
-    uar_bert_options o = UAR_BERT_OPTIONS_INIT;
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
     uar_embedder e;
     o.threads = threads;
     o.executor = executor;
@@ -179,15 +180,24 @@ static void test_a_batch_that_nobody_waits_for_is_not_computed(void **state) {
     uar_executor manual;
     const manual_options options = { .alloc = &alloc_default };
     assert_int_equal(manual_open(&manual, &options), UAR_OK);
-    uar_embedder e = opened(&t, 1, &manual);
+    probe_alloc probe;
+    probe_alloc_init(&probe);
+    uar_bert_options o = { .size = UAR_BERT_OPTIONS_INIT };
+    o.executor = &manual;
+    o.allocator = &probe.door;
+    uar_embedder e;
+    assert_int_equal(uar_bert_open_memory(&e, &t.files, &o, NULL), UAR_OK);
     answer *a = answer_new();
     uar_completion *done = start(a, &e);
     assert_true(completion_detach(done));
+    unsigned long calls = probe.calls;
     while (manual_run_one(&manual))
         continue;
+    assert_int_equal(probe.calls, calls);
     assert_false(a->over);
     completion_release(done);
     uar_bert_close(&e);
+    assert_int_equal(probe.alive, 0);
     manual_close(&manual);
     answer_free(a);
     tiny_bert_free(&t);
