@@ -2,16 +2,12 @@
  * the works needs. */
 #include "index/engine.h"
 
-#include <math.h>
-
 #include "base/error.h"
 
 void engine_init(engine *e, const uar_allocator *a, size_t cache_bytes) {
     memset(e, 0, sizeof *e);
     e->alloc = a;
     e->cache_bytes = cache_bytes;
-    for (size_t i = 1; i < ENGINE_LOGS; i++)
-        e->logs[i] = logf((float)i);
 }
 
 static void drop_at(engine *e, size_t at) {

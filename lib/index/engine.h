@@ -33,8 +33,6 @@ typedef struct engine_found {
 } engine_found;
 
 #define ENGINE_TERMS_MAX (2 * TERMS_OF_QUERY_MAX + 1)
-/* Lengths whose logarithms are kept. */
-#define ENGINE_LOGS 1024
 
 typedef struct engine {
     const uar_allocator *alloc;
@@ -44,7 +42,6 @@ typedef struct engine {
     uint64_t clock;
     engine_scratch scratch;
     engine_found found[ENGINE_TERMS_MAX];
-    float logs[ENGINE_LOGS];
     size_t body_reads; /* chunks whose bodies were read so far */
 } engine;
 

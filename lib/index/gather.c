@@ -34,11 +34,14 @@ static uar_status gather_term(engine_answer *s, size_t t, const search_part *p, 
     return UAR_OK;
 }
 
-static void scan_codes(engine_answer *s, size_t base, const int8_t *codes, const float *scales, size_t count) {
-    float *cosines = s->cosines + base;
+/* Documents that don't count in this search have no cosine. */
+static void scan_codes(engine_answer *s, const search_part *p, size_t first, const int8_t *codes, const float *scales,
+                       size_t count) {
+    float *cosines = s->cosines + p->base + first;
+    const uint8_t *in = p->in + first;
     vector_scan(cosines, &s->query, codes, scales, count);
     for (size_t i = 0; i < count; i++) {
-        if (!(scales[i] > 0)) cosines[i] = SEARCH_NO_COSINE;
+        if (!(scales[i] > 0) || (in[i] & s->in_mask) == 0) cosines[i] = SEARCH_NO_COSINE;
         if (scales[i] > s->widest) s->widest = scales[i];
     }
 }
@@ -55,7 +58,7 @@ static uar_status gather_chunk(engine_answer *s, const search_part *p, const seg
     if (status != UAR_OK || !s->is_hybrid) return status;
     bool has_codes = c->body.codes != NULL && c->head.dims == s->source->dims && c->head.model == s->source->model;
     if (has_codes)
-        scan_codes(s, p->base + c->base, c->body.codes, c->body.scales, c->head.count);
+        scan_codes(s, p, c->base, c->body.codes, c->body.scales, c->head.count);
     else
         scan_none(s, p->base + c->base, c->head.count);
     return UAR_OK;
@@ -112,7 +115,7 @@ static uar_status gather_loose(engine_answer *s, const search_part *p) {
             f->times[f->count++] = times;
         }
     }
-    if (s->is_hybrid && l->slots != 0) scan_codes(s, p->base + first, l->codes, l->scales, l->slots);
+    if (s->is_hybrid && l->slots != 0) scan_codes(s, p, first, l->codes, l->scales, l->slots);
     return UAR_OK;
 }
 

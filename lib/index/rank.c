@@ -10,6 +10,8 @@
 /* What adjusting can do to a score at most, up and down. */
 #define RAISE_MOST 1.2
 #define LOWER_MOST 0.8
+/* Documents in one step of a loop that the compiler may do at once. */
+#define LANES 16
 
 /* Does the document pass the question's filters? */
 static bool passes(const engine_question *q, const document *d) {
@@ -56,41 +58,33 @@ static void add_times(engine_answer *s) {
 
 static float length_bonus(float log_length, float log_mean) {
     float l = log_length - log_mean;
-    l = l < 1 ? l : 1;
-    return (float)SCORE_LENGTH * (l > -1 ? l : -1);
-}
-
-static float log_of(const engine *e, uint32_t length) {
-    return length < ENGINE_LOGS ? e->logs[length] : logf((float)length);
+    return (float)SCORE_LENGTH * 0.5f * (fabsf(l + 1) - fabsf(l - 1)); /* from -1 to 1, without a branch */
 }
 
 /* Everything that is the same for all documents of a search. */
 typedef struct scorer {
-    const engine *engine;
     float words, log_mean, vectors, usual, small;
 } scorer;
 
 static scorer scorer_of(const engine_answer *s) {
-    return (scorer){ .engine = s->engine,
-                     .words = s->best > 0 ? (float)(1 / s->best) : 0,
+    return (scorer){ .words = s->best > 0 ? (float)(1 / s->best) : 0,
                      .log_mean = s->mean_length > 0 ? (float)log(s->mean_length) : 0,
                      .vectors = s->is_hybrid ? (float)(SCORE_VECTOR * s->vectors.factor) : 0,
                      .usual = (float)s->vectors.mean,
                      .small = s->is_hybrid ? (float)SCORE_PRIORS_HYBRID : 1 };
 }
 
-/* Never below 0. */
-static inline float relevance_of(const scorer *k, float words, float bonus, uint32_t length, float cosine) {
+/* Never below 0. Without branches, so that many are done at once. */
+static inline float relevance_of(const scorer *k, float words, float bonus, float log_length, float cosine) {
     float near = cosine > SEARCH_NO_COSINE ? cosine - k->usual : 0;
-    float small = bonus + length_bonus(log_of(k->engine, length), k->log_mean);
-    float sum = words * k->words + k->small * small + k->vectors * near;
-    return (sum + fabsf(sum)) * 0.5f; /* `sum` or 0 without a jump: with vectors nobody can foresee which */
+    float sum = words * k->words + k->vectors * near + k->small * (bonus + length_bonus(log_length, k->log_mean));
+    return 0.5f * (sum + fabsf(sum));
 }
 
 static float relevance_at(const engine_answer *s, const search_part *p, size_t at, float cosine) {
     scorer k = scorer_of(s);
     size_t number = p->base + at;
-    return relevance_of(&k, s->words[number], s->bonus[number], p->segment->length[at], cosine);
+    return relevance_of(&k, s->words[number], s->bonus[number], p->segment->log_length[at], cosine);
 }
 
 static double adjusted(const engine_answer *s, const document *d, double relevance) {
@@ -98,43 +92,50 @@ static double adjusted(const engine_answer *s, const document *d, double relevan
     return score_adjust(relevance, recency, (double)d->importance, score_trust(d->trust));
 }
 
-/* The best cosine of each conversation; `talk` has served the words. */
-static void find_best_of_talks(engine_answer *s, const search_part *p) {
-    const float *cosines = s->cosines + p->base;
-    float *talk = s->talk + p->group_base;
-    for (size_t i = 0; i < p->segment->groups.count; i++)
-        talk[i] = SEARCH_NO_COSINE;
-    for (size_t at = 0; at < p->segment->count; at++) {
-        float cosine = (p->in[at] & s->in_mask) != 0 ? cosines[at] : SEARCH_NO_COSINE;
-        float *best = &talk[p->segment->group[at]];
-        *best = cosine > *best ? cosine : *best;
+/* Sums in lanes, emptied before single precision could tell. */
+static void spread_part(score_spread *spread, const float *cosines, size_t count) {
+    for (size_t from = 0; from < count; from += 1024) {
+        size_t to = count - from < 1024 ? count : from + 1024;
+        float sums[LANES] = { 0 }, squares[LANES] = { 0 }, seen[LANES] = { 0 };
+        size_t at = from;
+        for (; at + LANES <= to; at += LANES) {
+            for (size_t lane = 0; lane < LANES; lane++) {
+                float is_one = cosines[at + lane] > SEARCH_NO_COSINE ? 1.0f : 0.0f;
+                float value = cosines[at + lane] * is_one;
+                sums[lane] += value;
+                squares[lane] += value * value;
+                seen[lane] += is_one;
+            }
+        }
+        for (; at < to; at++)
+            if (cosines[at] > SEARCH_NO_COSINE) score_spread_add(spread, (double)cosines[at]);
+        for (size_t lane = 0; lane < LANES; lane++) {
+            spread->count += (double)seen[lane];
+            spread->sum += (double)sums[lane];
+            spread->squares += (double)squares[lane];
+        }
     }
 }
 
-/* From here on `cosines` have a share of the best of their conversation in them. */
-static void spread_part(score_spread *spread, const engine_answer *s, const search_part *p) {
-    const float *talk = s->talk + p->group_base;
+/* The best cosine of each conversation; `talk` has served the words. Then a share of it goes to all of its documents. */
+static void share_best(engine_answer *s, const search_part *p) {
     float *cosines = s->cosines + p->base;
-    double sum = 0, squares = 0;
-    size_t n = 0;
-    for (size_t at = 0; at < p->segment->count; at++) {
-        bool counts = (p->in[at] & s->in_mask) != 0 && cosines[at] > SEARCH_NO_COSINE;
-        if (counts) cosines[at] += SCORE_TALK_BEST * talk[p->segment->group[at]];
-        double value = counts ? (double)cosines[at] : 0;
-        sum += value;
-        squares += value * value;
-        n += counts;
-    }
-    spread->count += (double)n;
-    spread->sum += sum;
-    spread->squares += squares;
+    float *talk = s->talk + p->group_base;
+    const uint32_t *group = p->segment->group;
+    for (size_t i = 0; i < p->segment->groups.count; i++)
+        talk[i] = SEARCH_NO_COSINE;
+    for (size_t at = 0; at < p->segment->count; at++)
+        if (cosines[at] > talk[group[at]]) talk[group[at]] = cosines[at];
+    for (size_t at = 0; at < p->segment->count; at++)
+        if (cosines[at] > SEARCH_NO_COSINE) cosines[at] += SCORE_TALK_BEST * talk[group[at]];
 }
 
 static void spread_vectors(engine_answer *s) {
     score_spread spread = { 0, 0, 0 };
     for (size_t i = 0; i < s->part_count; i++) {
-        find_best_of_talks(s, &s->parts[i]);
-        spread_part(&spread, s, &s->parts[i]);
+        const search_part *p = &s->parts[i];
+        share_best(s, p);
+        spread_part(&spread, s->cosines + p->base, p->segment->count);
     }
     s->vectors = score_scale_of(&spread);
 }
@@ -167,11 +168,15 @@ static void best_add(best_list *b, float value) {
 }
 
 static void weigh_part(float *restrict relevance, const scorer *k, const float *restrict words,
-                       const float *restrict bonus, const float *restrict cosines, const uint32_t *restrict lengths,
+                       const float *restrict bonus, const float *restrict cosines, const float *restrict log_lengths,
                        size_t count) {
     scorer own = *k;
-    for (size_t at = 0; at < count; at++)
-        relevance[at] = relevance_of(&own, words[at], bonus[at], lengths[at], cosines[at]);
+    size_t at = 0;
+    for (; at + LANES <= count; at += LANES)
+        for (size_t i = at; i < at + LANES; i++)
+            relevance[i] = relevance_of(&own, words[i], bonus[i], log_lengths[i], cosines[i]);
+    for (; at < count; at++)
+        relevance[at] = relevance_of(&own, words[at], bonus[at], log_lengths[at], cosines[at]);
 }
 
 static void find_best(best_list *best, const engine_answer *s, const search_part *p) {
@@ -190,7 +195,7 @@ static float weigh(engine_answer *s, best_list *best) {
     for (size_t i = 0; i < s->part_count; i++) {
         const search_part *p = &s->parts[i];
         size_t base = p->base;
-        weigh_part(s->relevance + base, &k, s->words + base, s->bonus + base, s->cosines + base, p->segment->length,
+        weigh_part(s->relevance + base, &k, s->words + base, s->bonus + base, s->cosines + base, p->segment->log_length,
                    p->segment->count);
         find_best(best, s, p);
     }

@@ -45,6 +45,7 @@ void segment_dispose(index_segment *s) {
     alloc_free(s->alloc, s->after);
     alloc_free(s->alloc, s->group);
     alloc_free(s->alloc, s->length);
+    alloc_free(s->alloc, s->log_length);
     alloc_free(s->alloc, s->window);
     alloc_free(s->alloc, s->vector_sum);
     alloc_free(s->alloc, s->flags);
@@ -265,7 +266,7 @@ static uar_status take_loose(void *arg, const document_item *item) {
 
 static void count_bytes(index_segment *s) {
     const segment_loose *l = &s->loose;
-    s->bytes = sizeof *s + s->cap * (sizeof(document) + 5 * sizeof(uint32_t) + 1) +
+    s->bytes = sizeof *s + s->cap * (sizeof(document) + 6 * sizeof(uint32_t) + 1) +
                s->chunk_cap * sizeof(segment_chunk) + l->term_cap * 9 + l->slot_cap * (sizeof(size_t) + 4) +
                s->groups.cap * 20 + s->groups.slot_count * 4;
 }

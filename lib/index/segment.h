@@ -61,6 +61,7 @@ typedef struct index_segment {
     uint32_t *before, *after; /* neighbours in the conversation, or SEGMENT_NONE */
     uint32_t *group;
     uint32_t *length;
+    float *log_length;
     uint32_t *window; /* tokens of the document and its neighbours, in steps of 1 / SEGMENT_WINDOW_STEPS */
     uint8_t *flags;
     size_t count, cap;

@@ -5,6 +5,7 @@
 #include "index/segment_link.h"
 
 #include <assert.h>
+#include <math.h>
 
 /* Room for `cap` items in an array; the array stays if there is none. */
 static void *resized(const uar_allocator *a, void *array, size_t cap, size_t size) {
@@ -24,6 +25,7 @@ uar_status segment_reserve(index_segment *s, size_t more) {
     if (status == UAR_OK) status = GROW(s->after, s->alloc, cap);
     if (status == UAR_OK) status = GROW(s->group, s->alloc, cap);
     if (status == UAR_OK) status = GROW(s->length, s->alloc, cap);
+    if (status == UAR_OK) status = GROW(s->log_length, s->alloc, cap);
     if (status == UAR_OK) status = GROW(s->window, s->alloc, cap);
     if (status == UAR_OK) status = GROW(s->flags, s->alloc, cap);
     if (status == UAR_OK) s->cap = cap;
@@ -177,6 +179,7 @@ static void set_alone(index_segment *s, uint32_t at) {
     s->flags[at] = SEGMENT_ALIVE;
     s->before[at] = s->after[at] = SEGMENT_NONE;
     s->length[at] = s->documents[at].length;
+    s->log_length[at] = logf((float)s->length[at]);
     s->window[at] = 0;
 }
 
