@@ -7,18 +7,10 @@
 #include "base/str.h"
 #include "memory/expire.h"
 
-bool batch_ends(uar_status status) {
-    uar_band band = uar_status_band(status);
-    return band == UAR_BAND_STORE || band == UAR_BAND_FATAL || band == UAR_BAND_RETRY;
-}
-
 /* UAR_OK if the batch goes on. */
 static uar_status refuse(batch_item *item, uar_status status, const uar_error *why, uar_error *err) {
     if (status == UAR_OK) return UAR_OK;
-    if (batch_ends(status) && status != UAR_E_NEWER) {
-        error_copy(err, why);
-        return status;
-    }
+    if (memory_stops_at(status)) return error_copy(err, why);
     item->status = status;
     item->why = *why;
     return UAR_OK;

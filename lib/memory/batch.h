@@ -24,8 +24,6 @@ typedef uar_status (*batch_write_fn)(uar_memory_change *out, batch_item *item, u
  * whole batch is returned. */
 uar_status batch_take(batch_item *item, uar_memory *memory, const caller *c, const uar_memory_draft *draft,
                       uar_error *err);
-/* True if this status says that no further record could be written either. */
-bool batch_ends(uar_status status);
 /* Embed, then write what has no fault yet by `write`, inside one transaction, with one behind the other. Without the lock. */
 uar_status batch_run(batch_item *items, size_t count, uar_memory *memory, batch_write_fn write, uar_error *err);
 void batch_dispose(batch_item *items, size_t count);

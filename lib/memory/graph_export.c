@@ -2,6 +2,7 @@
  * lock is held while lines are handed out. */
 #include "memory/graph.h"
 #include "memory/graph_json.h"
+#include "memory/line.h"
 
 /* Rows read in one snapshot. */
 #define BATCH 512
@@ -137,28 +138,15 @@ static uar_status link_batch(exporting *x, uar_error *err) {
     return hanging_lines(x, SQL_GRAPH_EXPORT_LINKS, link_line, err);
 }
 
-/* One line a call. */
-static uar_status deliver(const buffer *out, uar_memory_write_fn write, void *ctx, uar_error *err) {
-    size_t from = 0;
-    for (size_t at = 0; at < out->len; at++) {
-        if (out->ptr[at] != '\n') continue;
-        uar_status status = write(ctx, uar_str_n(out->ptr + from, at + 1 - from));
-        if (status != UAR_OK) return error_set(err, status, "the export was stopped by its writer");
-        from = at + 1;
-    }
-    return UAR_OK;
-}
-
 static uar_status export_each(exporting *x, batch_fn batch, uar_memory_write_fn write, void *ctx, uar_error *err) {
     x->after = 0;
     do {
-        buffer_reset(&x->out);
         x->rows = 0;
         uar_status status = memory_enter_read(x->memory, err);
         if (status != UAR_OK) return status;
         status = batch(x, err);
         memory_leave_read(x->memory);
-        if (status == UAR_OK) status = deliver(&x->out, write, ctx, err);
+        if (status == UAR_OK) status = lines_deliver(&x->out, write, ctx, err);
         if (status != UAR_OK) return status;
     } while (x->rows == BATCH);
     return UAR_OK;

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "memory/graph.h"
 #include "memory/graph_json.h"
+#include "memory/line.h"
 
 typedef struct importing {
     uar_memory *memory;
@@ -370,32 +371,14 @@ static uar_status import_line(importing *im, uar_str text, bool entities, uar_er
     return status;
 }
 
-/* A store that can't be written fails the import; a line that can't be kept fails alone. */
-static bool ends_import(uar_status status) {
-    uar_band band = uar_status_band(status);
-    if (status == UAR_E_NEWER) return false;
-    return band == UAR_BAND_STORE || band == UAR_BAND_FATAL || band == UAR_BAND_RETRY;
-}
-
-static uar_str take_line(uar_str *rest) {
-    const char *end = rest->len != 0 ? (const char *)memchr(rest->ptr, '\n', rest->len) : NULL;
-    size_t len = end != NULL ? (size_t)(end - rest->ptr) : rest->len;
-    uar_str line = uar_str_n(rest->ptr, len);
-    size_t step = end != NULL ? len + 1 : len;
-    rest->ptr += step;
-    rest->len -= step;
-    if (line.len != 0 && line.ptr[line.len - 1] == '\r') line.len--;
-    return line;
-}
-
 static uar_status import_pass(importing *im, uar_str lines, bool entities, uar_error *err) {
     for (uint64_t number = 1; lines.len != 0; number++) {
-        uar_str line = take_line(&lines);
+        uar_str line = line_take(&lines);
         if (line.len == 0) continue;
         uar_error why = UAR_ERROR_INIT;
         uar_status status = import_line(im, line, entities, &why);
         if (status == UAR_OK) continue;
-        if (ends_import(status)) return error_copy(err, &why);
+        if (memory_stops_at(status)) return error_copy(err, &why);
         im->sum.failed++;
         if (im->failed != NULL) im->failed(im->ctx, number, &why);
     }

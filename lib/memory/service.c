@@ -263,6 +263,12 @@ uar_status memory_usable(const uar_memory *memory, uar_error *err) {
     return UAR_OK;
 }
 
+bool memory_stops_at(uar_status status) {
+    uar_band band = uar_status_band(status);
+    if (status == UAR_E_NEWER) return false; /* of a line: a store of a newer version isn't open */
+    return band == UAR_BAND_STORE || band == UAR_BAND_FATAL || band == UAR_BAND_RETRY;
+}
+
 uar_status memory_enter(uar_memory *memory, uar_error *err) {
     uar_status status = memory_usable(memory, err);
     if (status == UAR_OK) mutex_lock(&memory->lock);

@@ -57,6 +57,9 @@ void memory_leave_read(uar_memory *memory);
 /* Commit if `status` is UAR_OK, else roll back; the status of the whole. */
 uar_status memory_leave_write(uar_memory *memory, uar_status status, uar_error *err);
 
+/* True if after this status nothing else could be written either; false if one of many was refused alone. */
+bool memory_stops_at(uar_status status);
+
 /* A call that calls out to the host keeps its memory alive: the host may free it there. */
 void memory_pin(uar_memory *memory);
 void memory_unpin(uar_memory *memory);

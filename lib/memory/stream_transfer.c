@@ -2,6 +2,7 @@
  * same streams and entries, with the same numbers; no lock is held while a line is handed out or a fault is told. */
 #include "base/clock.h"
 #include "base/str.h"
+#include "memory/line.h"
 #include "memory/stream.h"
 #include "memory/stream_json.h"
 
@@ -16,20 +17,6 @@ typedef struct exporter {
     void *ctx;
     buffer out;
 } exporter;
-
-/* One line a call. */
-static uar_status deliver(exporter *x, uar_error *err) {
-    if (x->out.status != UAR_OK) return error_plain(err, x->out.status);
-    size_t from = 0;
-    for (size_t at = 0; at < x->out.len; at++) {
-        if (x->out.ptr[at] != '\n') continue;
-        uar_status status = x->write(x->ctx, uar_str_n(x->out.ptr + from, at + 1 - from));
-        if (status != UAR_OK) return error_set(err, status, "the export was stopped by its writer");
-        from = at + 1;
-    }
-    buffer_reset(&x->out);
-    return UAR_OK;
-}
 
 static void begin_line(json_writer *w, buffer *out, const char *kind) {
     json_writer_init(w, out);
@@ -93,7 +80,7 @@ static uar_status export_page(exporter *x, const stream_row *stream, uint64_t *f
 }
 
 static uar_status export_stream(exporter *x, const stream_row *stream, uar_error *err) {
-    uar_status status = deliver(x, err);
+    uar_status status = lines_deliver(&x->out, x->write, x->ctx, err);
     for (uint64_t from = 1; status == UAR_OK && from <= stream->s.last;) {
         status = memory_enter_read(x->memory, err);
         if (status != UAR_OK) break;
@@ -102,7 +89,7 @@ static uar_status export_stream(exporter *x, const stream_row *stream, uar_error
         status = export_page(x, stream, &from, &ar, err);
         memory_leave_read(x->memory);
         arena_dispose(&ar);
-        if (status == UAR_OK) status = deliver(x, err);
+        if (status == UAR_OK) status = lines_deliver(&x->out, x->write, x->ctx, err);
     }
     return status;
 }
@@ -174,17 +161,6 @@ typedef struct importer {
     stream_row row;
     bool is_loaded, is_dirty;
 } importer;
-
-static uar_str take_line(uar_str *rest) {
-    const char *end = rest->len != 0 ? (const char *)memchr(rest->ptr, '\n', rest->len) : NULL;
-    size_t len = end != NULL ? (size_t)(end - rest->ptr) : rest->len;
-    uar_str line = uar_str_n(rest->ptr, len);
-    size_t step = end != NULL ? len + 1 : len;
-    rest->ptr += step;
-    rest->len -= step;
-    if (line.len != 0 && line.ptr[line.len - 1] == '\r') line.len--;
-    return line;
-}
 
 static void prepare_line(import_line *l, importer *im, uar_str text, arena *ar) {
     memset(l, 0, sizeof *l);
@@ -340,12 +316,6 @@ static uar_status import_entry(importer *im, import_line *l, arena *ar, uar_erro
     return status == UAR_OK ? append_line(im, l, ar, err) : status;
 }
 
-/* A store that can't be written fails the import; a line that can't be taken fails alone. */
-static bool ends_import(uar_status status) {
-    uar_band band = uar_status_band(status);
-    return (band == UAR_BAND_STORE || band == UAR_BAND_FATAL || band == UAR_BAND_RETRY) && status != UAR_E_NEWER;
-}
-
 static uar_status import_batch(importer *im, import_line *lines, size_t count, arena *ar, uar_error *err) {
     im->is_loaded = im->is_dirty = false;
     uar_status status = UAR_OK;
@@ -355,7 +325,7 @@ static uar_status import_batch(importer *im, import_line *lines, size_t count, a
             l->status = l->line.is_entry ? import_entry(im, l, ar, &l->err) : import_stream(im, l, ar, &l->err);
         else if (!l->line.is_entry)
             im->has_stream = false; /* entries behind a stream that was refused have none */
-        if (ends_import(l->status)) status = error_copy(err, &l->err);
+        if (memory_stops_at(l->status)) status = error_copy(err, &l->err);
     }
     if (status == UAR_OK && im->rest.len == 0) status = finish_stream(im, ar, err);
     return status == UAR_OK ? flush_stream(im, err) : status;
@@ -364,11 +334,11 @@ static uar_status import_batch(importer *im, import_line *lines, size_t count, a
 static uar_status import_lines(importer *im, import_line *lines, arena *ar, uar_error *err) {
     size_t count = 0;
     while (count < BATCH && im->rest.len != 0) {
-        uar_str text = take_line(&im->rest);
+        uar_str text = line_take(&im->rest);
         im->line_number++;
         if (text.len == 0) continue;
         prepare_line(&lines[count], im, text, ar);
-        if (ends_import(lines[count].status)) return error_copy(err, &lines[count].err);
+        if (memory_stops_at(lines[count].status)) return error_copy(err, &lines[count].err);
         count++;
     }
     uar_status status = memory_enter_write(im->memory, err);

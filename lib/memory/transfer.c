@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "memory/batch.h"
 #include "memory/filter.h"
+#include "memory/line.h"
 
 /* Rows read in one snapshot. */
 #define BATCH 64
@@ -44,18 +45,6 @@ static uar_status export_batch(buffer *out, uar_memory *m, const caller *c, cons
     return status == UAR_OK ? end : status;
 }
 
-/* One line a call. */
-static uar_status deliver(const buffer *out, uar_memory_write_fn write, void *ctx, uar_error *err) {
-    size_t from = 0;
-    for (size_t at = 0; at < out->len; at++) {
-        if (out->ptr[at] != '\n') continue;
-        uar_status status = write(ctx, uar_str_n(out->ptr + from, at + 1 - from));
-        if (status != UAR_OK) return error_set(err, status, "the export was stopped by its writer");
-        from = at + 1;
-    }
-    return UAR_OK;
-}
-
 static uar_status export_all(uar_memory *m, const caller *c, const filter *f, uar_memory_write_fn write, void *ctx,
                              uar_error *err) {
     int64_t after = 0;
@@ -64,12 +53,11 @@ static uar_status export_all(uar_memory *m, const caller *c, const filter *f, ua
     uar_status status = UAR_OK;
     size_t rows = BATCH;
     while (status == UAR_OK && rows == BATCH) {
-        buffer_reset(&out);
         status = memory_enter_read(m, err);
         if (status != UAR_OK) break;
         status = export_batch(&out, m, c, f, &after, &rows, err);
         memory_leave_read(m);
-        if (status == UAR_OK) status = deliver(&out, write, ctx, err);
+        if (status == UAR_OK) status = lines_deliver(&out, write, ctx, err);
     }
     buffer_dispose(&out);
     return status;
@@ -231,21 +219,10 @@ static void count_item(uar_memory_imported *sum, const batch_item *item) {
         sum->added++;
 }
 
-static uar_str take_line(uar_str *rest) {
-    const char *end = rest->len != 0 ? (const char *)memchr(rest->ptr, '\n', rest->len) : NULL;
-    size_t len = end != NULL ? (size_t)(end - rest->ptr) : rest->len;
-    uar_str line = uar_str_n(rest->ptr, len);
-    size_t step = end != NULL ? len + 1 : len;
-    rest->ptr += step;
-    rest->len -= step;
-    if (line.len != 0 && line.ptr[line.len - 1] == '\r') line.len--;
-    return line;
-}
-
 static uar_status read_window(window *w, uar_str *lines, uint64_t *number, uar_error *err) {
     uar_status status = UAR_OK;
     while (status == UAR_OK && w->count < WINDOW && lines->len != 0) {
-        uar_str line = take_line(lines);
+        uar_str line = line_take(lines);
         ++*number;
         if (line.len == 0) continue;
         batch_item *item = &w->items[w->count++];

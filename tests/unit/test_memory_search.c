@@ -326,7 +326,7 @@ static void a_record_as_JSON_has_the_keys_that_programs_read(void **state) {
     uar_uuid_format(id, made.id);
     snprintf(want, sizeof want,
              "{\"id\":\"%s\",\"content\":\"I live in "
-             "\\\"Oslo\\\"\",\"scope\":\"user\",\"type\":\"semantic\",\"owner\":\"local\","
+             "\\\"Oslo\\\"\",\"type\":\"semantic\",\"scope\":\"user\",\"owner\":\"local\","
              "\"user\":\"ann\",\"agent\":null,\"session\":null,\"task\":null,\"categories\":[],\"metadata\":{},"
              "\"importance\":0.5,\"trust\":\"user\",\"fact\":{\"subject\":\"user\",\"attribute\":\"home\"},"
              "\"created\":\"2025-11-30T10:53:20.000Z\",\"updated\":\"2025-11-30T10:53:20.000Z\","
