@@ -207,7 +207,7 @@ typedef struct uar_memory_record {
     bool current;                     /**< false: an older version of the record of this id */
     uar_uuid superseded_by;           /**< the record that took its fact slot, or none */
     uint8_t checksum[16];             /**< over the stored fields; checked on each read */
-    uint32_t expires_s;               /**< seconds since 1970 at which it is erased; 0: never */
+    int64_t expires_ms;               /**< when it is erased; 0: never */
     uar_str embedder;                 /**< id of the embedder that it was written with */
 } uar_memory_record;
 
@@ -232,7 +232,7 @@ typedef struct uar_memory_draft {
     int64_t created_ms;               /**< when it was said; 0: now */
     int64_t valid_until_ms;           /**< when it ends; 0: open */
     uar_str unique_key; /**< at most 400 bytes: a second write of one owner under this key changes nothing */
-    int64_t expires_ms; /**< when it is to be erased, rounded up to a second; 0: never */
+    int64_t expires_ms; /**< when it is to be erased; 0 or UAR_MEMORY_OPEN_END: never */
 } uar_memory_draft;
 /** Head of a uar_memory_draft. */
 #define UAR_MEMORY_DRAFT_INIT .size = sizeof(uar_memory_draft), .importance = 0.5

@@ -203,8 +203,8 @@ static uar_status reinforce(uar_memory_change *out, const meeting *met, entry *d
     next.r.updated_ms = d->now;
     if (status == UAR_OK && changed)
         status = version_replace(memory, old, &next, met->takes_text ? d->vector : NULL, old->r.valid_from_ms, err);
-    uint32_t expires = expire_later(old->r.expires_s, d->v.r.expires_s);
-    if (status == UAR_OK && expires != old->r.expires_s)
+    int64_t expires = expire_later(old->r.expires_ms, d->v.r.expires_ms);
+    if (status == UAR_OK && expires != old->r.expires_ms)
         status = expire_put(&memory->database, old->r.id, expires, err);
     if (status != UAR_OK) return status;
     out->id = old->r.id;

@@ -13,7 +13,7 @@ static uar_status apply_content(version *next, const uar_memory_patch *p, arena 
 /* All that can be wrong with a patch, before the store is asked. */
 static uar_status check_patch(const uar_memory_patch *p, uar_memory_record *scratch, arena *ar, int64_t now,
                               uar_error *err) {
-    uar_status status = expire_seconds(&scratch->expires_s, p->expires_ms, now, err);
+    uar_status status = expire_check(&scratch->expires_ms, p->expires_ms, now, err);
     if (status == UAR_OK && p->content.ptr != NULL) status = content_check(p->content, "content", MEMORY_TEXT_MAX, err);
     if (status == UAR_OK && p->type != 0 && uar_memory_type_name(p->type) == NULL)
         status = error_set(err, UAR_E_INVALID, "there is no such memory type");
@@ -70,7 +70,7 @@ static uar_status update(uar_memory_change *out, uar_memory *m, const caller *c,
     status = apply_patch(&next, p, checked, ar, m, err);
     if (status != UAR_OK) return status;
     *out = (uar_memory_change){ .id = id, .outcome = UAR_MEMORY_OUTCOME_UPDATED, .revision = old.r.revision };
-    if (p->expires_ms != 0) status = expire_put(&m->database, id, checked->expires_s, err);
+    if (p->expires_ms != 0) status = expire_put(&m->database, id, checked->expires_ms, err);
     if (status != UAR_OK || !differs(&old, &next)) return status;
     int64_t now = clock_wall(&m->clock);
     bool new_text = !uar_str_equal(old.r.content, next.r.content);

@@ -29,7 +29,7 @@ typedef struct compression {
 
 /* Facts are looked up by their slot, what expires goes by itself, and what begins later can't end now: they stay. */
 static bool is_compressible(const version *v, int64_t now) {
-    return !v->has_slot && v->r.expires_s == 0 && v->r.valid_from_ms <= now;
+    return !v->has_slot && v->r.expires_ms == 0 && v->r.valid_from_ms <= now;
 }
 
 static uar_status take_source(compression *x, const version *v, uar_error *err) {

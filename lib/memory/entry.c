@@ -72,7 +72,7 @@ static uar_status take_times(entry *d, const uar_memory_draft *g, uar_error *err
     r->valid_until_ms = g->valid_until_ms != 0 ? g->valid_until_ms : UAR_MEMORY_OPEN_END;
     if (r->valid_until_ms < r->valid_from_ms)
         return error_set(err, UAR_E_INVALID, "the record would end before it begins");
-    return expire_seconds(&r->expires_s, g->expires_ms, d->now, err);
+    return expire_check(&r->expires_ms, g->expires_ms, d->now, err);
 }
 
 static uar_status take_texts(entry *d, const uar_memory_draft *g, uar_error *err) {
@@ -141,8 +141,8 @@ uar_status entry_segment(entry *d, database *db, uar_error *err) {
 
 uar_status entry_insert(entry *d, uar_memory *memory, uar_error *err) {
     uar_status status = version_insert(&memory->database, &d->v, &memory->alloc, err);
-    if (status == UAR_OK && d->v.r.expires_s != 0)
-        status = expire_put(&memory->database, d->v.r.id, d->v.r.expires_s, err);
+    if (status == UAR_OK && d->v.r.expires_ms != 0)
+        status = expire_put(&memory->database, d->v.r.id, d->v.r.expires_ms, err);
     return status == UAR_OK ? shelf_put(memory, &d->v, d->vector, err) : status;
 }
 

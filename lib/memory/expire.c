@@ -6,32 +6,34 @@
 #include "memory/write.h"
 
 #define BATCH 128
+/* The end of the year 9999: what comes later has no date in an export. */
+#define EXPIRES_MAX INT64_C(253402300799999)
 /* Between two sweeps behind writes. */
 #define PAUSE_MS 60000
 
-uar_status expire_seconds(uint32_t *out, int64_t ms, int64_t now, uar_error *err) {
+uar_status expire_check(int64_t *out, int64_t ms, int64_t now, uar_error *err) {
     *out = 0;
     if (ms == 0 || ms == UAR_MEMORY_OPEN_END) return UAR_OK;
     if (ms <= now) return error_set(err, UAR_E_INVALID, "the record would have expired already");
-    if (ms > (int64_t)UINT32_MAX * 1000) return error_set(err, UAR_E_INVALID, "the record would expire after 2106");
-    *out = (uint32_t)((ms + 999) / 1000);
+    if (ms > EXPIRES_MAX) return error_set(err, UAR_E_INVALID, "the record would expire after the year 9999");
+    *out = ms;
     return UAR_OK;
 }
 
 bool expire_is_due(const uar_memory_record *r, int64_t now) {
-    return r->expires_s != 0 && (int64_t)r->expires_s * 1000 <= now;
+    return r->expires_ms != 0 && r->expires_ms <= now;
 }
 
-uint32_t expire_later(uint32_t a, uint32_t b) {
+int64_t expire_later(int64_t a, int64_t b) {
     if (a == 0 || b == 0) return 0;
     return a > b ? a : b;
 }
 
-uar_status expire_put(database *db, uar_uuid id, uint32_t seconds, uar_error *err) {
+uar_status expire_put(database *db, uar_uuid id, int64_t ms, uar_error *err) {
     query q;
-    query_begin(&q, db, seconds != 0 ? SQL_EXPIRY_PUT : SQL_EXPIRY_DROP);
+    query_begin(&q, db, ms != 0 ? SQL_EXPIRY_PUT : SQL_EXPIRY_DROP);
     query_uuid(&q, 18, id);
-    if (seconds != 0) query_int(&q, 19, (int64_t)seconds * 1000);
+    if (ms != 0) query_int(&q, 19, ms);
     return query_run(&q, err);
 }
 

@@ -7,14 +7,14 @@
 
 #include "memory/service.h"
 
-/* Whole seconds of a given time, rounded up; 0 for 0 and UAR_MEMORY_OPEN_END. UAR_E_INVALID: it has passed, or is too far. */
-uar_status expire_seconds(uint32_t *out, int64_t ms, int64_t now, uar_error *err);
+/* A given time as it is kept: 0 for 0 and UAR_MEMORY_OPEN_END. UAR_E_INVALID: it has passed, or no date can be made of it. */
+uar_status expire_check(int64_t *out, int64_t ms, int64_t now, uar_error *err);
 /* True if the record is in no answer any more. */
 bool expire_is_due(const uar_memory_record *r, int64_t now);
 /* The later of two times; 0 is never. */
-uint32_t expire_later(uint32_t a, uint32_t b);
+int64_t expire_later(int64_t a, int64_t b);
 /* Write the time of a record inside a write transaction; 0 takes it away. */
-uar_status expire_put(database *db, uar_uuid id, uint32_t seconds, uar_error *err);
+uar_status expire_put(database *db, uar_uuid id, int64_t ms, uar_error *err);
 /* Sweep if the last sweep of this object is a minute ago. Without the lock; a fault is left to the next sweep. */
 void expire_behind_write(uar_memory *memory);
 

@@ -34,7 +34,7 @@ void record_json_members(json_writer *w, const uar_memory_record *r) {
     json_put_uint(w, "revision", r->revision);
     json_put_bool(w, "current", r->current);
     json_put_uuid(w, "superseded_by", r->superseded_by);
-    json_put_time(w, "expires", (int64_t)r->expires_s * 1000, 0);
+    json_put_time(w, "expires", r->expires_ms, 0);
     json_put_provenance(w, &r->provenance);
     json_put_uint(w, "recall_count", r->recall_count);
     json_put_time(w, "last_recalled", r->recalled_ms, 0);

@@ -166,7 +166,7 @@ static void read_numbers(version *v, query *q) {
     r->recall_count = (uint64_t)query_get_int(q, 34);
     r->recalled_ms = query_get_int(q, 35);
     r->reinforced = (uint64_t)query_get_int(q, 36);
-    r->expires_s = (uint32_t)(query_get_int(q, 37) / 1000);
+    r->expires_ms = query_get_int(q, 37);
 }
 
 static uar_status corrupt(const version *v, uar_error *err) {

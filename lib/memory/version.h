@@ -17,7 +17,7 @@ typedef struct version {
     int64_t num; /* row; 0: none yet */
     int64_t seg;
     uint8_t mark[MARK_BYTES]; /* random, unique to this row's content */
-    uar_memory_record r;      /* recall_count, recalled_ms, reinforced and expires_s are kept beside the row */
+    uar_memory_record r;      /* recall_count, recalled_ms, reinforced and expires_ms are kept beside the row */
     int64_t digest;           /* keyed number of the folded content */
     bool has_slot;
     int64_t slot;         /* keyed number of the folded fact slot */

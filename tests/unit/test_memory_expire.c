@@ -169,11 +169,11 @@ static void a_repeat_outlives_the_shorter_of_two_times(void **state) {
     (void)add_until(f, "i like TEA", FIXTURE_START + 3 * HOUR);
     (void)add_until(f, "I like  tea", FIXTURE_START + 2 * HOUR);
     uar_memory_records *r = get_record(f, "ann", made.id);
-    assert_int_equal(r->records[0].expires_s, (FIXTURE_START + 3 * HOUR) / 1000);
+    assert_int_equal(r->records[0].expires_ms, FIXTURE_START + 3 * HOUR);
     uar_memory_records_free(r);
     (void)add_text(f, "ann", "I like tea");
     r = get_record(f, "ann", made.id);
-    assert_int_equal(r->records[0].expires_s, 0);
+    assert_int_equal(r->records[0].expires_ms, 0);
     uar_memory_records_free(r);
 }
 
@@ -208,12 +208,12 @@ static void a_patch_moves_the_time_without_a_new_version(void **state) {
     uar_identity who = user_of("ann");
     uar_memory_patch p;
     uar_memory_patch_init(&p);
-    p.expires_ms = FIXTURE_START + 2 * HOUR + 1; /* rounded up */
+    p.expires_ms = FIXTURE_START + 2 * HOUR + 1;
     uar_memory_change change;
     assert_int_equal(uar_memory_update_sync(&change, f->memory, &who, made.id, &p, NULL), UAR_OK);
     assert_int_equal(change.revision, 1);
     uar_memory_records *r = get_record(f, "ann", made.id);
-    assert_int_equal(r->records[0].expires_s, (FIXTURE_START + 2 * HOUR) / 1000 + 1);
+    assert_int_equal(r->records[0].expires_ms, FIXTURE_START + 2 * HOUR + 1);
     uar_memory_records_free(r);
     p.expires_ms = UAR_MEMORY_OPEN_END;
     assert_int_equal(uar_memory_update_sync(&change, f->memory, &who, made.id, &p, NULL), UAR_OK);
@@ -246,12 +246,12 @@ static uar_status keep_line(void *ctx, uar_str line) {
 
 static void an_export_carries_the_time_to_another_store(void **state) {
     memory_fixture *f = *state;
-    uar_memory_change made = add_until(f, "I like tea", FIXTURE_START + HOUR);
+    uar_memory_change made = add_until(f, "I like tea", FIXTURE_START + HOUR + 1);
     uar_identity boss = { UAR_IDENTITY_INIT, .flags = UAR_IDENTITY_OPERATOR | UAR_IDENTITY_WRITE_SHARED };
     static char lines[4096];
     lines[0] = '\0';
     assert_int_equal(uar_memory_export_sync(f->memory, &boss, NULL, keep_line, lines, NULL), UAR_OK);
-    assert_non_null(strstr(lines, "\"expires\":\"2025-11-30T11:53:20.000Z\""));
+    assert_non_null(strstr(lines, "\"expires\":\"2025-11-30T11:53:20.001Z\""));
     uar_memory_change gone;
     assert_int_equal(uar_memory_delete_sync(&gone, f->memory, &boss, made.id, NULL), UAR_OK);
     uar_memory_imported sum;
@@ -260,9 +260,11 @@ static void an_export_carries_the_time_to_another_store(void **state) {
         UAR_OK);
     assert_int_equal(sum.added, 1);
     uar_memory_records *r = get_record(f, "ann", made.id);
-    assert_int_equal(r->records[0].expires_s, (FIXTURE_START + HOUR) / 1000);
+    assert_int_equal(r->records[0].expires_ms, FIXTURE_START + HOUR + 1);
     uar_memory_records_free(r);
     atomic_store(&f->now, FIXTURE_START + HOUR);
+    assert_int_equal(sweep(f), 0);
+    atomic_store(&f->now, FIXTURE_START + HOUR + 1);
     assert_in_no_answer(f, made.id);
     assert_int_equal(sweep(f), 1);
 }
