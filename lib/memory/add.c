@@ -4,6 +4,7 @@
  * and whichever was created last holds now.
  */
 #include "base/str.h"
+#include "memory/batch.h"
 #include "memory/expire.h"
 #include "memory/near.h"
 #include "memory/shelf.h"
@@ -217,8 +218,11 @@ static uar_status reinforce(uar_memory_change *out, const meeting *met, entry *d
 }
 
 static uar_status insert(uar_memory_change *out, entry *d, uar_memory *memory, uar_error *err) {
+    int64_t until = d->v.r.valid_until_ms;
     uar_status status = enter_slot(out, d, &d->v, memory, err);
     if (status == UAR_OK) status = entry_insert(d, memory, err);
+    d->v.r.valid_until_ms = until;
+    memset(&d->v.r.superseded_by, 0, sizeof d->v.r.superseded_by);
     out->id = d->v.r.id;
     out->outcome = uar_uuid_is_none(out->supersedes) ? UAR_MEMORY_OUTCOME_ADDED : UAR_MEMORY_OUTCOME_SUPERSEDED;
     out->revision = 1;
@@ -257,6 +261,18 @@ static uar_status note_written(const uar_memory_change *change, const entry *d, 
     return query_run(&q, err);
 }
 
+uar_status entry_look_up(entry *d, database *db, uar_error *err) {
+    uar_memory_change change;
+    version old;
+    uar_status status = find_written(&change, d, db, err);
+    if (status == UAR_E_NOT_FOUND) {
+        status = entry_find_segment(d, db, err);
+        if (status == UAR_OK) status = d->v.seg != 0 ? find_repeat(&old, d, db, err) : UAR_E_NOT_FOUND;
+    }
+    d->seems_known = status == UAR_OK;
+    return status == UAR_E_NOT_FOUND ? UAR_OK : status;
+}
+
 uar_status entry_add(uar_memory_change *out, entry *d, uar_memory *memory, uar_error *err) {
     database *db = &memory->database;
     memset(out, 0, sizeof *out);
@@ -266,6 +282,10 @@ uar_status entry_add(uar_memory_change *out, entry *d, uar_memory *memory, uar_e
     if (status != UAR_OK) return status;
     meeting met = { .is_near = false };
     status = find_repeat(&met.old, d, db, err);
+    if (status == UAR_E_NOT_FOUND && d->seems_known) {
+        d->seems_known = false;
+        return UAR_E_CONFLICT;
+    }
     if (status == UAR_E_NOT_FOUND) status = find_near(&met, d, memory, &d->ar, err);
     if (status == UAR_OK)
         status = reinforce(out, &met, d, memory, err);
@@ -291,21 +311,13 @@ uar_status uar_memory_add_sync(uar_memory_change *out, uar_memory *memory, const
     caller c;
     uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
-    memory_pin(memory); /* the host may free it inside the embedder */
-    entry d;
-    float *vector = NULL;
-    status = entry_make(&d, memory, &c, given, err);
-    if (status == UAR_OK) d.vector = vector = entry_vectors(memory, &d.v.r.content, 1);
-    if (status == UAR_OK) status = memory_enter_write(memory, err);
-    if (status == UAR_OK) {
-        uar_memory_change change;
-        status = entry_add(&change, &d, memory, err);
-        status = memory_leave_write(memory, status, err);
-        if (status == UAR_OK) *out = change;
-    }
-    entry_dispose(&d);
-    alloc_free(&memory->alloc, vector);
-    if (status == UAR_OK) expire_behind_write(memory);
+    batch_item item = { .number = 0 };
+    memory_pin(memory); /* it must not go before the entry does */
+    status = batch_take(&item, memory, &c, given, err);
+    if (status == UAR_OK && item.status == UAR_OK) status = batch_run(&item, 1, memory, NULL, err);
+    if (status == UAR_OK && item.status != UAR_OK) status = error_copy(err, &item.why);
+    if (status == UAR_OK) *out = item.change;
+    batch_dispose(&item, 1);
     memory_unpin(memory);
     return status;
 }

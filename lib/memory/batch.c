@@ -4,6 +4,8 @@
  */
 #include "memory/batch.h"
 
+#include <assert.h>
+
 #include "base/str.h"
 #include "memory/expire.h"
 
@@ -28,45 +30,89 @@ static bool is_waiting(const batch_item *item) {
     return item->status == UAR_OK && !item->is_skipped;
 }
 
-/* Give each waiting entry its vector; *out holds them all. Without memory they do without. */
+static bool wants_vector(const batch_item *item) {
+    return is_waiting(item) && !item->d.seems_known;
+}
+
+/* What only repeats needs no vector. Whether it does is asked again when it is written, so that a fault here costs no more
+ * than a call of the embedder. */
+static uar_status look_up(batch_item *items, size_t count, uar_memory *memory, uar_error *err) {
+    uar_status status = memory_enter_read(memory, err);
+    if (status != UAR_OK) return status;
+    for (size_t i = 0; i < count && status == UAR_OK; i++)
+        if (is_waiting(&items[i])) status = entry_look_up(&items[i].d, &memory->database, NULL);
+    memory_leave_read(memory);
+    return UAR_OK;
+}
+
+/* Give each entry that wants it its vector; *out holds them all. Without memory they do without. */
 static void embed(float **out, batch_item *items, size_t count, uar_memory *memory) {
     *out = NULL;
     uar_str *texts = embed_is_lexical(memory) ? NULL : (uar_str *)alloc_zeroed(&memory->alloc, count, sizeof *texts);
     if (texts == NULL) return;
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (is_waiting(&items[i])) texts[n++] = items[i].d.v.r.content;
+        if (wants_vector(&items[i])) texts[n++] = items[i].d.v.r.content;
     if (n != 0) *out = entry_vectors(memory, texts, n);
     alloc_free(&memory->alloc, texts);
     const float *next = *out;
     for (size_t i = 0; next != NULL && i < count; i++) {
-        if (!is_waiting(&items[i])) continue;
+        if (!wants_vector(&items[i])) continue;
         items[i].d.vector = next;
         next += memory->embedder.dims;
     }
 }
 
-static uar_status write_all(batch_item *items, size_t count, uar_memory *memory, batch_write_fn write, uar_error *err) {
+static uar_status write_all(batch_item *items, size_t count, uar_memory *memory, batch_write_fn write, bool *again,
+                            uar_error *err) {
     for (size_t i = 0; i < count; i++) {
-        if (!is_waiting(&items[i])) continue;
+        batch_item *item = &items[i];
+        if (!is_waiting(item)) continue;
+        bool seemed_known = item->d.seems_known;
         uar_error why = UAR_ERROR_INIT;
-        uar_status status = write(&items[i].change, &items[i], memory, &why);
-        status = refuse(&items[i], status, &why, err);
+        uar_status status = write(&item->change, item, memory, &why);
+        *again = seemed_known && !item->d.seems_known;
+        if (*again) return status;
+        status = refuse(item, status, &why, err);
         if (status != UAR_OK) return status;
     }
     return UAR_OK;
 }
 
-uar_status batch_run(batch_item *items, size_t count, uar_memory *memory, batch_write_fn write, uar_error *err) {
-    memory_pin(memory); /* the host may free it inside the embedder */
+/* `again`: a record that was to be repeated has gone meanwhile, and nothing was written. */
+static uar_status write_once(batch_item *items, size_t count, uar_memory *memory, batch_write_fn write, bool *again,
+                             uar_error *err) {
     float *vectors = NULL;
+    *again = false;
     embed(&vectors, items, count, memory);
     uar_status status = memory_enter_write(memory, err);
     if (status == UAR_OK) {
-        status = write_all(items, count, memory, write, err);
+        status = write_all(items, count, memory, write, again, err);
         status = memory_leave_write(memory, status, err);
     }
+    for (size_t i = 0; i < count; i++)
+        items[i].d.vector = NULL;
     alloc_free(&memory->alloc, vectors);
+    return status;
+}
+
+static uar_status write_merging(uar_memory_change *out, batch_item *item, uar_memory *memory, uar_error *err) {
+    return entry_add(out, &item->d, memory, err);
+}
+
+uar_status batch_run(batch_item *items, size_t count, uar_memory *memory, batch_write_fn write, uar_error *err) {
+    uar_status status = UAR_OK;
+    bool again = false;
+    memory_pin(memory); /* the host may free it inside the embedder */
+    if (write == NULL && !embed_is_lexical(memory)) status = look_up(items, count, memory, err);
+    if (write == NULL) write = write_merging;
+    if (status == UAR_OK) status = write_once(items, count, memory, write, &again, err);
+    if (again) {
+        for (size_t i = 0; i < count; i++)
+            items[i].d.seems_known = false;
+        status = write_once(items, count, memory, write, &again, err);
+        assert(!again);
+    }
     if (status == UAR_OK) expire_behind_write(memory);
     memory_unpin(memory);
     return status;
@@ -75,10 +121,6 @@ uar_status batch_run(batch_item *items, size_t count, uar_memory *memory, batch_
 void batch_dispose(batch_item *items, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (items[i].has_entry) entry_dispose(&items[i].d);
-}
-
-static uar_status write_merging(uar_memory_change *out, batch_item *item, uar_memory *memory, uar_error *err) {
-    return entry_add(out, &item->d, memory, err);
 }
 
 static uar_status write_verbatim(uar_memory_change *out, batch_item *item, uar_memory *memory, uar_error *err) {
@@ -112,7 +154,7 @@ static uar_status add_items(batch_item *items, const uar_memory_draft *drafts, s
     }
     if (status != UAR_OK) return status;
     bool verbatim = (flags & UAR_MEMORY_ADD_VERBATIM) != 0;
-    return batch_run(items, count, memory, verbatim ? write_verbatim : write_merging, err);
+    return batch_run(items, count, memory, verbatim ? write_verbatim : NULL, err);
 }
 
 uar_status uar_memory_add_batch_sync(uar_memory_change *changes, uar_memory *memory, const uar_identity *who,

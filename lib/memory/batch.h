@@ -24,7 +24,8 @@ typedef uar_status (*batch_write_fn)(uar_memory_change *out, batch_item *item, u
  * whole batch is returned. */
 uar_status batch_take(batch_item *item, uar_memory *memory, const caller *c, const uar_memory_draft *draft,
                       uar_error *err);
-/* Embed, then write what has no fault yet by `write`, inside one transaction, with one behind the other. Without the lock. */
+/* Embed, then write what has no fault yet by `write`, one behind the other inside one transaction; NULL: by the rules of
+ * uar_memory_add_sync. Then what only repeats isn't embedded. Without the lock. */
 uar_status batch_run(batch_item *items, size_t count, uar_memory *memory, batch_write_fn write, uar_error *err);
 void batch_dispose(batch_item *items, size_t count);
 

@@ -123,14 +123,19 @@ void entry_dispose(entry *d) {
     arena_dispose(&d->ar);
 }
 
-uar_status entry_segment(entry *d, database *db, uar_error *err) {
+uar_status entry_find_segment(entry *d, database *db, uar_error *err) {
     assert(d->key.len != 0);
     query q;
     query_begin(&q, db, SQL_SEGMENT_FIND);
     query_blob(&q, 18, d->key.bytes, d->key.len);
     d->v.seg = query_next(&q) ? query_get_int(&q, 0) : 0;
-    uar_status status = query_end(&q, err);
+    return query_end(&q, err);
+}
+
+uar_status entry_segment(entry *d, database *db, uar_error *err) {
+    uar_status status = entry_find_segment(d, db, err);
     if (status != UAR_OK || d->v.seg != 0) return status;
+    query q;
     query_begin(&q, db, SQL_SEGMENT_ADD);
     query_blob(&q, 18, d->key.bytes, d->key.len);
     query_text(&q, 19, d->v.r.owner);

@@ -184,10 +184,6 @@ typedef struct window {
     uint32_t flags;
 } window;
 
-static uar_status write_line(uar_memory_change *out, batch_item *item, uar_memory *m, uar_error *err) {
-    return entry_add(out, &item->d, m, err);
-}
-
 static uar_status write_line_verbatim(uar_memory_change *out, batch_item *item, uar_memory *m, uar_error *err) {
     return insert_verbatim(out, &item->d, item->line, m, err);
 }
@@ -235,7 +231,7 @@ static uar_status read_window(window *w, uar_str *lines, uint64_t *number, uar_e
 static uar_status write_window(window *w, uar_error *err) {
     bool verbatim = (w->flags & UAR_MEMORY_IMPORT_VERBATIM) != 0;
     if (w->count == 0) return UAR_OK;
-    return batch_run(w->items, w->count, w->memory, verbatim ? write_line_verbatim : write_line, err);
+    return batch_run(w->items, w->count, w->memory, verbatim ? write_line_verbatim : NULL, err);
 }
 
 static void clear_window(window *w) {

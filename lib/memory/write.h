@@ -12,6 +12,7 @@ typedef struct entry {
     segment_key key;
     uar_str unique_key;
     const float *vector; /* of the content, by the memory's embedder, length 1; NULL: none. Not owned */
+    bool seems_known;    /* the store was seen to hold what it says, so that it was given no vector */
     int64_t now;
 } entry;
 
@@ -26,9 +27,15 @@ void entry_dispose(entry *d);
  */
 float *entry_vectors(uar_memory *memory, const uar_str *texts, size_t count);
 
+/* The segment of the draft; 0 if nothing was written there yet. */
+uar_status entry_find_segment(entry *d, database *db, uar_error *err);
 /* Find or make the segment of the draft, inside a write transaction. */
 uar_status entry_segment(entry *d, database *db, uar_error *err);
-/* Add the draft by the rules of uar_memory_add_sync, inside a write transaction. */
+/* Set seems_known: its key was written before, or a record says the same, word for word. Inside a snapshot. */
+uar_status entry_look_up(entry *d, database *db, uar_error *err);
+/* Add the draft by the rules of uar_memory_add_sync, inside a write transaction. If it seemed known and isn't any more,
+ * seems_known is cleared and nothing was written: UAR_E_CONFLICT. It needs its vector then. The draft is left as it was, so
+ * that it may be written again after a rollback. */
 uar_status entry_add(uar_memory_change *out, entry *d, uar_memory *memory, uar_error *err);
 /* The same, merging nothing and superseding nothing; only a unique key that was written before is still a repeat. */
 uar_status entry_add_verbatim(uar_memory_change *out, entry *d, uar_memory *memory, uar_error *err);

@@ -14,7 +14,9 @@
 typedef struct alike {
     uar_embedder door;
     bool fails;
-    int calls;
+    int calls, texts;
+    void (*hook)(void *ctx); /* called inside the next call, once; or NULL */
+    void *hook_ctx;
 } alike;
 
 static void alike_embed(void *ctx, uar_embed_purpose purpose, const uar_str *texts, size_t count,
@@ -22,6 +24,10 @@ static void alike_embed(void *ctx, uar_embed_purpose purpose, const uar_str *tex
     alike *e = ctx;
     (void)purpose;
     e->calls++;
+    e->texts += (int)count;
+    void (*hook)(void *) = e->hook;
+    e->hook = NULL;
+    if (hook != NULL) hook(e->hook_ctx);
     if (e->fails) {
         uar_completion_fail(done, UAR_E_NETWORK, "no answer");
         return;
@@ -251,6 +257,82 @@ static void a_near_repeat_survives_the_failure_of_each_allocation(void **state) 
     assert_sound(x.f);
 }
 
+static void add_batch(uar_memory_change *out, repeat_fixture *x, const uar_memory_draft *drafts, size_t count,
+                      uint32_t flags) {
+    uar_identity who = user_of("ann");
+    assert_int_equal(uar_memory_add_batch_sync(out, x->f->memory, &who, drafts, count, flags, NULL, NULL, NULL),
+                     UAR_OK);
+}
+
+static void assert_all_embedded(repeat_fixture *x, uint64_t count) {
+    uar_memory_embedding e;
+    uar_memory_embedding_init(&e);
+    assert_int_equal(uar_memory_embedding_sync(&e, x->f->memory, NULL), UAR_OK);
+    assert_int_equal(e.embedded, count);
+    assert_int_equal(e.unembedded, 0);
+}
+
+static void an_exact_repeat_is_not_embedded(void **state) {
+    repeat_fixture x;
+    use_embedder(&x, state, 0.9);
+    uar_memory_draft keyed = draft_of("other things are to be done");
+    keyed.unique_key = STR("once");
+    (void)add_text(x.f, "ann", "I like tea");
+    (void)add_draft(x.f, "ann", &keyed);
+    assert_int_equal(x.e.calls, 2);
+    assert_int_equal(add_text(x.f, "ann", "i LIKE  tea").outcome, UAR_MEMORY_OUTCOME_REINFORCED);
+    assert_true(add_draft(x.f, "ann", &keyed).repeated);
+    assert_int_equal(x.e.calls, 2);
+    uar_memory_draft drafts[] = { draft_of("I like tea"), draft_of("other people ski"), keyed };
+    uar_memory_change changes[3];
+    add_batch(changes, &x, drafts, 3, 0);
+    assert_int_equal(changes[0].outcome, UAR_MEMORY_OUTCOME_REINFORCED);
+    assert_int_equal(changes[1].outcome, UAR_MEMORY_OUTCOME_ADDED);
+    assert_int_equal(x.e.texts, 3);
+    (void)add_text(x.f, "bob", "I like tea"); /* of another user: it's no repeat */
+    assert_int_equal(x.e.texts, 4);
+    assert_all_embedded(&x, 4);
+    assert_sound(x.f);
+}
+
+typedef struct rival {
+    memory_fixture *f;
+    uar_uuid victim;
+} rival;
+
+/* Another program deletes the record while the embedder works. */
+static void delete_meanwhile(void *ctx) {
+    rival *r = ctx;
+    uar_identity who = user_of("ann");
+    uar_memory_options options;
+    uar_memory_options_init(&options);
+    options.clock = &r->f->clock;
+    uar_memory *memory = uar_memory_open(r->f->path, &options);
+    uar_memory_change gone;
+    assert_int_equal(uar_memory_delete_sync(&gone, memory, &who, r->victim, NULL), UAR_OK);
+    uar_memory_free(memory);
+}
+
+static void a_repeat_of_what_goes_meanwhile_is_embedded_after_all(void **state) {
+    repeat_fixture x;
+    use_embedder(&x, state, 0.9);
+    uar_memory_draft near = draft_of("I really like tea");
+    uar_memory_change kept;
+    rival r = { x.f, add_text(x.f, "ann", "I like tea").id };
+    add_batch(&kept, &x, &near, 1, UAR_MEMORY_ADD_VERBATIM);
+    x.e.hook = delete_meanwhile;
+    x.e.hook_ctx = &r;
+    uar_memory_draft drafts[] = { draft_of("other people ski"), draft_of("I like tea") };
+    uar_memory_change changes[2];
+    add_batch(changes, &x, drafts, 2, 0);
+    assert_int_equal(changes[0].outcome, UAR_MEMORY_OUTCOME_ADDED);
+    assert_int_equal(changes[1].outcome, UAR_MEMORY_OUTCOME_REINFORCED);
+    assert_true(uar_uuid_equal(changes[1].id, kept.id)); /* the near repeat was found, by the vector */
+    assert_int_equal(count_of(x.f, "ann"), 2);
+    assert_all_embedded(&x, 2);
+    assert_sound(x.f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(test_M3_a_near_repeat_keeps_the_fuller_text_and_all_it_carries),
@@ -260,6 +342,8 @@ int main(void) {
         MEMORY_TEST(test_M8_a_less_trusted_writer_does_not_replace_a_text),
         MEMORY_TEST(an_ended_or_expired_record_is_not_reinforced),
         MEMORY_TEST(test_M16_a_failing_embedder_stops_no_write),
+        MEMORY_TEST(an_exact_repeat_is_not_embedded),
+        MEMORY_TEST(a_repeat_of_what_goes_meanwhile_is_embedded_after_all),
         MEMORY_TEST(a_near_repeat_survives_the_failure_of_each_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
