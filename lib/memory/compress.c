@@ -7,8 +7,8 @@
 
 #include "base/str.h"
 #include "memory/expire.h"
+#include "memory/extract.h"
 #include "memory/filter.h"
-#include "memory/summary.h"
 #include "memory/write.h"
 
 #define SOURCES_MAX 1000
@@ -96,9 +96,16 @@ static uar_status extract(compression *x, uar_error *err) {
     size_t most = x->options.max_bytes;
     if (most == 0) most = x->bytes / 3 < EXTRACT_BYTES_MAX ? x->bytes / 3 : EXTRACT_BYTES_MAX;
     if (most >= x->bytes) most = x->bytes - 1;
-    uar_status status =
-        summary_extract(&x->summary, x->memory->database.key, x->records, x->count, most != 0 ? most : 1);
-    return status == UAR_OK ? UAR_OK : error_plain(err, status);
+    extract_passage *passages = (extract_passage *)arena_zeroed(&x->ar, x->count, sizeof *passages);
+    if (passages == NULL) return error_plain(err, UAR_E_NOMEM);
+    for (size_t i = 0; i < x->count; i++)
+        passages[i].text = x->records[i].content;
+    extract_budget budget = { most, EXTRACT_BYTES };
+    uar_status status = extract_sentences(&x->summary, passages, x->count, budget, x->memory->database.key);
+    if (status != UAR_OK) return error_plain(err, status);
+    if (x->summary.len == 0)
+        return error_set(err, UAR_E_TOO_LARGE, "no sentence of the records fits into a shorter summary");
+    return UAR_OK;
 }
 
 /* Without the lock: the host may ask the memory while it summarises. */

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "memory/extract.h"
 #include "memory/stream.h"
-#include "memory/stream_extract.h"
 
 /* Text that the rule reads at most. */
 #define RANGE_TEXT_MAX ((size_t)4 * 1024 * 1024)
@@ -202,7 +202,8 @@ static uar_status apply_rule(summarising *s, const extract_passage *passages, ua
     if (s->span_count == 0) return error_set(err, UAR_E_INVALID, "there is nothing in the range to summarise");
     buffer text;
     buffer_init(&text, &s->memory->alloc, RANGE_TEXT_MAX * 2);
-    uar_status status = stream_extract(&text, passages, s->span_count, rule_budget(s), s->memory->database.key);
+    extract_budget budget = { rule_budget(s), EXTRACT_TOKENS };
+    uar_status status = extract_sentences(&text, passages, s->span_count, budget, s->memory->database.key);
     uar_str kept = { NULL, 0 };
     if (status == UAR_OK) {
         uar_str whole = buffer_str(&text);

@@ -116,9 +116,10 @@ static void the_bundled_rule_chooses_sentences_of_the_sources(void **state) {
     uar_memory_records *r = get_record(f, "ann", done.id);
     uar_str rest = r->records[0].content;
     size_t of_the_ferry = 0;
-    /* Each line is a sentence of a source, and the ferry is what they have in common. */
+    /* They stand word for word in a source, and the ferry is what those have in common. */
     while (rest.len != 0) {
-        const char *end = memchr(rest.ptr, '\n', rest.len);
+        const char *stop = memchr(rest.ptr, '.', rest.len);
+        const char *end = stop != NULL && stop + 1 < rest.ptr + rest.len ? stop + 1 : NULL;
         size_t len = end != NULL ? (size_t)(end - rest.ptr) : rest.len;
         char line[200];
         snprintf(line, sizeof line, "%.*s", (int)len, rest.ptr);

@@ -1,15 +1,20 @@
 /* Owns: choosing sentences. Invariant: what is chosen costs no more than the budget, role marks and separators included;
  * scores only fall while sentences are chosen, so that the best of a heap whose score is still true is the best of all. */
-#include "memory/stream_extract.h"
+#include "memory/extract.h"
 
 #include <math.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "index/fold.h"
 #include "memory/recall.h"
 
-/* A sentence shorter than this says too little to stand alone. */
+/* A stop in a shorter piece is no end: "Dr." goes on. */
+#define SENTENCE_BYTES_MIN 12
+/* What marks a cut. */
+#define ELLIPSIS "\xE2\x80\xA6"
+/* A sentence of fewer terms says too little to stand alone. */
 #define TERMS_FEW 3
 #define FACTOR_SHORT 0.5
 #define FACTOR_FIRST 1.15
@@ -23,7 +28,7 @@
 typedef struct sentence {
     uar_str text;
     size_t passage;
-    uint64_t cost;   /* tokens, with the separator */
+    uint64_t cost;   /* with the separator */
     uint64_t *terms; /* their numbers, then their slots in the vocabulary */
     size_t term_count;
     double factor;
@@ -49,8 +54,13 @@ typedef struct extraction {
     size_t term_total;
     vocabulary words;
     vocabulary said; /* sentences that are chosen, as numbers */
+    extract_unit unit;
     term_key key;
 } extraction;
+
+static uint64_t cost_of(const extraction *x, uar_str text) {
+    return x->unit == EXTRACT_BYTES ? text.len : memory_estimate_tokens(text);
+}
 
 static bool is_end_mark(const char *p, size_t len, size_t *width) {
     static const char *const wide[] = { "\xE3\x80\x82", "\xEF\xBC\x81", "\xEF\xBC\x9F" }; /* of CJK: no space follows */
@@ -91,9 +101,14 @@ static uar_status add_sentence(extraction *x, uar_str text, size_t passage, bool
     x->list[x->count++] =
         (sentence){ .text = text,
                     .passage = passage,
-                    .cost = (uint64_t)memory_estimate_tokens(text) + 1,
+                    .cost = cost_of(x, text) + 1,
                     .factor = (first ? FACTOR_FIRST : 1.0) * (has_digit(text) ? FACTOR_NUMBER : 1.0) };
     return UAR_OK;
+}
+
+/* Whether the mark at `at` is that of a short form. */
+static bool goes_on(uar_str text, size_t from, size_t at) {
+    return text.ptr[at] == '.' && at + 1 - from < SENTENCE_BYTES_MIN;
 }
 
 static uar_status split(extraction *x, size_t passage) {
@@ -102,7 +117,7 @@ static uar_status split(extraction *x, size_t passage) {
     for (size_t from = 0, at = 0; at <= text.len;) {
         size_t width = 1;
         bool over = at == text.len;
-        if (!over && !is_end_mark(text.ptr + at, text.len - at, &width)) {
+        if (!over && (!is_end_mark(text.ptr + at, text.len - at, &width) || goes_on(text, from, at))) {
             at++;
             continue;
         }
@@ -205,7 +220,7 @@ static void sink(const extraction *x, size_t *heap, size_t count, size_t at) {
 static uint64_t role_cost(const extraction *x, size_t passage) {
     uar_str role = x->passages[passage].role;
     if (x->opened[passage]) return 0;
-    return role.ptr != NULL ? (uint64_t)memory_estimate_tokens(role) + 1 : 1;
+    return role.ptr != NULL ? cost_of(x, role) + cost_of(x, STR(": ")) : 1;
 }
 
 static void take(extraction *x, sentence *s) {
@@ -266,14 +281,14 @@ static void write_chosen(buffer *out, const extraction *x) {
     }
 }
 
-/* Longest prefix of at most `budget` tokens, at a character. */
-static size_t prefix_within(uar_str text, uint64_t budget) {
+/* Longest prefix within the budget, at a character. */
+static size_t prefix_within(const extraction *x, uar_str text, uint64_t budget) {
     size_t low = 0;
     size_t high = text.len;
     while (low < high) {
         size_t middle = low + (high - low + 1) / 2;
         size_t cut = utf8_cut(text, middle);
-        if ((uint64_t)memory_estimate_tokens(uar_str_n(text.ptr, cut)) <= budget)
+        if (cost_of(x, uar_str_n(text.ptr, cut)) <= budget)
             low = middle;
         else
             high = middle - 1;
@@ -283,19 +298,20 @@ static size_t prefix_within(uar_str text, uint64_t budget) {
 
 /* The best sentence, as far as it fits without its role, up to the end of a word if it has any. */
 static void write_cut(buffer *out, const extraction *x, uint64_t budget) {
-    if (x->count == 0 || budget < 2) return;
+    uint64_t mark = cost_of(x, STR(ELLIPSIS));
+    if (x->count == 0 || budget <= mark) return;
     size_t best = 0;
     for (size_t i = 1; i < x->count; i++)
         if (is_better(x, i, best)) best = i;
     uar_str text = x->list[best].text;
-    size_t end = prefix_within(text, budget - 1); /* a token for the mark of the cut */
-    bool whole = end == text.len;                 /* only its role had no room */
+    size_t end = prefix_within(x, text, budget - mark);
+    bool whole = end == text.len; /* only its role had no room */
     size_t word = whole ? 0 : end;
     while (word > 0 && text.ptr[word] != ' ')
         word--;
     if (word != 0) end = word;
     buffer_append(out, text.ptr, end);
-    if (!whole && end != 0) buffer_append_text(out, "\xE2\x80\xA6");
+    if (!whole && end != 0) buffer_append_text(out, ELLIPSIS);
 }
 
 static uar_status extract(buffer *out, extraction *x, uint64_t budget) {
@@ -316,12 +332,12 @@ static uar_status extract(buffer *out, extraction *x, uint64_t budget) {
     return out->status;
 }
 
-uar_status stream_extract(buffer *out, const extract_passage *passages, size_t count, uint64_t max_tokens,
-                          term_key key) {
-    extraction x = { .passages = passages, .passage_count = count, .key = key };
+uar_status extract_sentences(buffer *out, const extract_passage *passages, size_t count, extract_budget budget,
+                             term_key key) {
+    extraction x = { .passages = passages, .passage_count = count, .unit = budget.unit, .key = key };
     arena_init(&x.ar, out->alloc);
     x.opened = (bool *)arena_zeroed(&x.ar, count + 1, sizeof *x.opened);
-    uar_status status = x.opened != NULL ? extract(out, &x, max_tokens) : UAR_E_NOMEM;
+    uar_status status = x.opened != NULL ? extract(out, &x, budget.most) : UAR_E_NOMEM;
     arena_dispose(&x.ar);
     return status;
 }
