@@ -366,10 +366,3 @@ void hub_close(hub *h) {
     mutex_unlock(&h->lock);
     hub_unref(h);
 }
-
-void hub_trim(hub *h) {
-    mutex_lock(&h->lock);
-    for (channel *ch = h->channels; ch != NULL; ch = ch->next)
-        channel_trim(ch);
-    mutex_unlock(&h->lock);
-}

@@ -49,8 +49,6 @@ bool hub_is_quiet(hub *h);
  * must still be run (they do nothing) before the executor goes. Not from a callback, and no publishing may be in flight.
  */
 void hub_close(hub *h);
-/* Give the rings of all channels back. */
-void hub_trim(hub *h);
 
 /*
  * A channel for a run, heard by every subscription that matches. Returns a reference. UAR_E_EXISTS if the run has an open

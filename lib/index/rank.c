@@ -88,7 +88,7 @@ static float relevance_at(const engine_answer *s, const search_part *p, size_t a
 }
 
 static double adjusted(const engine_answer *s, const document *d, double relevance) {
-    double recency = score_recency_at(s->question.time_ms, d->created_ms);
+    double recency = score_recency(s->question.time_ms, d->created_ms);
     return score_adjust(relevance, recency, (double)d->importance, score_trust(d->trust));
 }
 

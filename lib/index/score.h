@@ -1,5 +1,5 @@
 /*
- * Scores: the weight of a word, sums per record, and how relevance meets age, importance and trust.
+ * Scores: the weight of a word, and how relevance meets age, importance and trust.
  */
 #ifndef UAR_LIB_INDEX_SCORE_H
 #define UAR_LIB_INDEX_SCORE_H
@@ -67,32 +67,9 @@ score_scale score_scale_of(const score_spread *s);
 /* Trust of a tier, 1 being the highest: 1 to 0. */
 double score_trust(unsigned tier);
 
-/* Relevance from the words and, where there is one, the cosine of the vectors; each 0 to 1, as is the result. */
-double score_fuse(double lexical, bool has_vector, double vector);
-/* 1 now, half of it after thirty days, and so on; what lies ahead counts as now. */
-double score_recency(int64_t age_ms);
-/* The same of a time, whatever the two are. */
-double score_recency_at(int64_t now_ms, int64_t created_ms);
+/* 1 now, half of it after thirty days, and so on; what lies ahead counts as now. Any two times. */
+double score_recency(int64_t now_ms, int64_t created_ms);
 /* Relevance moved by at most a fifth up or down. recency, importance and trust are 0 to 1. */
 double score_adjust(double relevance, double recency, double importance, double trust);
-
-typedef struct tally_entry {
-    int64_t key;
-    double score;
-} tally_entry;
-
-/* Sums by key. Keys are above 0. */
-typedef struct tally {
-    const uar_allocator *alloc;
-    tally_entry *slots;
-    size_t slot_count, count;
-} tally;
-
-void tally_init(tally *t, const uar_allocator *a);
-void tally_dispose(tally *t);
-/* UAR_E_NOMEM leaves it as it was. */
-uar_status tally_add(tally *t, int64_t key, double amount);
-/* Entries by falling score, then falling key. The tally becomes the list: `slots[0 .. count)`; nothing may be added then. */
-void tally_rank(tally *t);
 
 #endif

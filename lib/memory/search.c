@@ -154,7 +154,7 @@ static uar_status take_hit(hit_list *list, const search *s, const engine_hit *hi
                            .score = hit->score,
                            .lexical = hit->lexical,
                            .vector = hit->cosine,
-                           .recency = score_recency_at(s->filter->time, v.r.created_ms),
+                           .recency = score_recency(s->filter->time, v.r.created_ms),
                            .around = hit->around,
                            .relevance = hit->relevance,
                            .time = hit->time };

@@ -33,7 +33,5 @@ void schema_free(schema *s);
  * faults are joined by "; " as far as there is room. Allocates nothing.
  */
 uar_status schema_check(const schema *s, const cJSON *value, uar_error *err);
-/* True if {} passes. */
-bool schema_accepts_empty_object(const schema *s);
 
 #endif

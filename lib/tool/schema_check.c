@@ -210,8 +210,3 @@ uar_status schema_check(const schema *s, const cJSON *value, uar_error *err) {
     check_node(&c, s->root, value, NULL);
     return c.has_fault ? error_set(err, UAR_E_SCHEMA, "%s", c.line.text) : UAR_OK;
 }
-
-bool schema_accepts_empty_object(const schema *s) {
-    const cJSON empty = { .type = cJSON_Object };
-    return schema_check(s, &empty, NULL) == UAR_OK;
-}

@@ -211,7 +211,7 @@ static void test_a_trimmed_ring_gives_its_memory_back_and_the_run_is_still_known
     channel_trim(ch);
     long before = f->memory.alive;
     publish_deltas(ch, 300);
-    hub_trim(f->hub);
+    channel_trim(ch);
     assert_int_equal(f->memory.alive, before);
     uar_run_snapshot *now = snapshot_of(ch);
     assert_int_equal(now->text.len, 301);

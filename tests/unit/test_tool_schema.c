@@ -228,30 +228,6 @@ static void test_the_schema_of_a_tool_must_have_room_for_an_object(void **state)
     assert_no_tool_schema("{\"enum\":[]}");
 }
 
-static void test_T3_a_schema_says_whether_it_accepts_an_empty_object(void **state) {
-    (void)state;
-    static const struct {
-        const char *text;
-        bool want;
-    } cases[] = {
-        { "{\"type\":\"object\"}", true },
-        { "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}}}", true },
-        { "{\"type\":\"object\",\"additionalProperties\":false}", true },
-        { "{\"type\":\"object\",\"required\":[]}", true },
-        { "{\"type\":\"object\",\"required\":[\"a\"]}", false },
-        { "{\"minProperties\":1}", false },
-        { "{\"enum\":[{\"a\":1}]}", false },
-        { "{\"const\":{}}", true },
-        { "false", false },
-        { "{\"type\":\"string\"}", false },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        schema *s = compile(cases[i].text);
-        if (schema_accepts_empty_object(s) != cases[i].want) fail_msg("%s", cases[i].text);
-        schema_free(s);
-    }
-}
-
 #define WEATHER                                                                                               \
     "{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\",\"minLength\":1},\"days\":{\"type\":" \
     "\"integer\",\"minimum\":1,\"maximum\":14},\"unit\":{\"enum\":[\"C\",\"F\",null,2]},\"tags\":{\"type\":"  \
@@ -614,7 +590,6 @@ int main(void) {
         cmocka_unit_test(test_annotations_pass_and_assert_nothing),
         cmocka_unit_test(test_a_value_that_a_keyword_cannot_have_is_refused),
         cmocka_unit_test(test_the_schema_of_a_tool_must_have_room_for_an_object),
-        cmocka_unit_test(test_T3_a_schema_says_whether_it_accepts_an_empty_object),
         cmocka_unit_test(test_good_arguments_pass),
         cmocka_unit_test(test_a_message_names_the_place_what_was_expected_and_what_came),
         cmocka_unit_test(test_several_faults_are_told_at_once),
