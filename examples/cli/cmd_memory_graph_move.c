@@ -1,85 +1,34 @@
 /* uar memory graph import|export: the graph as lines of JSON. */
 #include "memory_graph.h"
+#include "memory_move.h"
 
-#include "file.h"
-#include "json_out.h"
-#include "output.h"
-#include "progress.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-
-static void line_failed(void *ctx, uint64_t line, const uar_error *err) {
-    const graph_session *s = ctx;
-    notice(s->app, false, err->code, "%s:%" PRIu64 ": %s", s->app->args.operands[0], line,
-           err->message[0] != '\0' ? err->message : uar_status_text(err->code));
-}
-
-static void print_imported(const app *a, const uar_memory_graph_imported *done) {
-    if (a->json) {
-        cJSON *line = cJSON_CreateObject();
-        node_set(line, "entities", node_whole(done->entities));
-        node_set(line, "relations", node_whole(done->relations));
-        node_set(line, "observations", node_whole(done->observations));
-        node_set(line, "links", node_whole(done->links));
-        node_set(line, "repeated", node_whole(done->repeated));
-        node_set(line, "failed", node_whole(done->failed));
-        output_json(line);
-        return;
-    }
-    char text[240];
-    snprintf(text, sizeof text,
-             "%" PRIu64 " entities, %" PRIu64 " relations, %" PRIu64 " observations, %" PRIu64 " links, %" PRIu64
-             " repeated, %" PRIu64 " failed\n",
-             done->entities, done->relations, done->observations, done->links, done->repeated, done->failed);
-    output_text(text);
+static uar_status import_graph(move_sum *sum, const void *ctx, uar_memory *memory, const uar_identity *who,
+                               uar_str lines, uar_memory_line_fn failed, void *failed_ctx, uar_error *err) {
+    const uar_memory_place *place = ctx;
+    uar_memory_graph_imported done;
+    uar_status status = uar_memory_graph_import_sync(&done, memory, who, lines, place, failed, failed_ctx, err);
+    if (status != UAR_OK) return status;
+    move_count(sum, "entities", done.entities);
+    move_count(sum, "relations", done.relations);
+    move_count(sum, "observations", done.observations);
+    move_count(sum, "links", done.links);
+    move_count(sum, "repeated", done.repeated);
+    move_count_failed(sum, done.failed);
+    return UAR_OK;
 }
 
 int cmd_memory_graph_import(app *a) {
-    graph_session s = { 0 };
-    text_buffer lines = { 0 };
     uar_memory_place place = { 0 };
-    const char *path = a->args.operands[0];
     int code = graph_scope_of(&place.scope, a);
-    if (code == CODE_OK) code = file_read(&lines, a, path, "the file");
-    if (code == CODE_OK) code = graph_open(&s, a);
-    if (code == CODE_OK) {
-        uar_memory_graph_imported done;
-        uar_error err = UAR_ERROR_INIT;
-        progress *shown = progress_start(a, "importing");
-        uar_status status =
-            uar_memory_graph_import_sync(&done, s.memory, &s.who, text_str(&lines), &place, line_failed, &s, &err);
-        progress_stop(shown);
-        if (status == UAR_OK) print_imported(a, &done);
-        if (status != UAR_OK) code = report_error(a, &err, path);
-        if (status == UAR_OK && done.failed > 0) code = CODE_USAGE; /* a bad file, each line named above */
-    }
-    graph_close(&s);
-    text_free(&lines);
-    return code;
+    return code == CODE_OK ? move_in(a, import_graph, &place) : code;
 }
 
-/* Whole lines go out, in pieces of some size. */
-static uar_status export_piece(void *ctx, uar_str piece) {
-    text_buffer *out = ctx;
-    text_add(out, piece.ptr, piece.len);
-    if (out->len < (1u << 16)) return UAR_OK;
-    bool written = output_bytes(out->data, out->len);
-    out->len = 0;
-    return written ? UAR_OK : UAR_E_IO;
+static uar_status export_graph(const void *ctx, uar_memory *memory, const uar_identity *who, uar_memory_write_fn write,
+                               void *write_ctx, uar_error *err) {
+    (void)ctx;
+    return uar_memory_graph_export_sync(memory, who, write, write_ctx, err);
 }
 
 int cmd_memory_graph_export(app *a) {
-    graph_session s = { 0 };
-    int code = graph_open(&s, a);
-    if (code != CODE_OK) return code;
-    uar_error err = UAR_ERROR_INIT;
-    text_buffer out = { 0 };
-    uar_status status = uar_memory_graph_export_sync(s.memory, &s.who, export_piece, &out, &err);
-    if (out.len > 0) output_bytes(out.data, out.len);
-    /* A closed pipe is not a fault of the store; output_close speaks of the rest. */
-    if (status != UAR_OK && output_fault() == 0) code = graph_fault(&s, &err);
-    text_free(&out);
-    graph_close(&s);
-    return code;
+    return move_out(a, export_graph, NULL);
 }

@@ -17,17 +17,19 @@ static void drop_at(engine *e, size_t at) {
     memmove(&e->segments[at], &e->segments[at + 1], (e->count - at) * sizeof(engine_cached *));
 }
 
-void engine_dispose(engine *e) {
-    if (e->alloc == NULL) return;
+void engine_trim(engine *e) {
     while (e->count != 0)
         drop_at(e, e->count - 1);
     for (size_t i = 0; i < ENGINE_TERMS_MAX; i++) {
         alloc_free(e->alloc, e->found[i].at);
         alloc_free(e->alloc, e->found[i].times);
+        e->found[i] = (engine_found){ NULL, NULL, 0, 0 };
     }
     alloc_free(e->alloc, e->scratch.bytes);
+    e->scratch = (engine_scratch){ NULL, 0 };
     alloc_free(e->alloc, e->segments);
-    memset(e, 0, sizeof *e);
+    e->segments = NULL;
+    e->cap = 0;
 }
 
 static size_t place_of(const engine *e, int64_t id) {

@@ -46,10 +46,10 @@ typedef struct engine {
 } engine;
 
 void engine_init(engine *e, const uar_allocator *a, size_t cache_bytes);
-/* Give back all that is kept. What was never begun may be disposed. */
-void engine_dispose(engine *e);
 /* Forget what is known of a segment; 0: of all. */
 void engine_forget(engine *e, int64_t segment);
+/* Give memory back: all that is kept. It works on; an engine that goes is trimmed first. */
+void engine_trim(engine *e);
 /* Bytes held for segments. */
 size_t engine_bytes(const engine *e);
 

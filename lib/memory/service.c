@@ -190,7 +190,7 @@ uar_memory *uar_memory_ref(uar_memory *memory) {
 static void destroy(uar_memory *m) {
     async_release(m->lane);
     embed_dispose(m);
-    shelf_dispose(m);
+    shelf_trim(m);
     if (m->has_lock) {
         database_close(&m->database);
         mutex_dispose(&m->lock);

@@ -250,10 +250,12 @@ void shelf_settle(uar_memory *m, bool is_committed) {
     m->shelf.count = 0;
 }
 
-void shelf_dispose(uar_memory *m) {
+void shelf_trim(uar_memory *m) {
     assert(m->shelf.count == 0);
-    engine_dispose(&m->shelf.engine);
+    engine_trim(&m->shelf.engine);
     alloc_free(&m->alloc, m->shelf.touched);
+    m->shelf.touched = NULL;
+    m->shelf.cap = 0;
 }
 
 uar_status shelf_vector(float *out, bool *found, uar_memory *m, int64_t num, uar_error *err) {

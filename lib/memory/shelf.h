@@ -24,8 +24,8 @@ uar_status shelf_flush(uar_memory *m, uar_error *err);
 /* The transaction is over: forget it, and after a rollback what was learnt inside it. */
 void shelf_settle(uar_memory *m, bool is_committed);
 
-/* Nobody is inside any more. */
-void shelf_dispose(uar_memory *m);
+/* Give back all memory that is kept between calls. With the lock, outside a transaction. */
+void shelf_trim(uar_memory *m);
 
 typedef struct shelf_near {
     int64_t num;

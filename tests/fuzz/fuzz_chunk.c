@@ -68,7 +68,7 @@ static void search(const stored *s, const uar_allocator *a, const chunk_head *he
         last = hit.score;
     }
     engine_answer_free(answer);
-    engine_dispose(&e);
+    engine_trim(&e);
 }
 
 /* The bytes of the chunk, in a block of their own size. */

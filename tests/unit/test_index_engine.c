@@ -121,8 +121,8 @@ static void run(uint64_t seed, size_t dims, size_t cache_bytes) {
         compare(&w, &near, &a);
         if (i % 7 == 0) compare(&w, &far, &a);
     }
-    engine_dispose(&near);
-    engine_dispose(&far);
+    engine_trim(&near);
+    engine_trim(&far);
     world_dispose(&w);
 }
 
@@ -179,7 +179,7 @@ static void what_is_in_memory_is_not_read_again(void **state) {
     search_once(&w, &e);
     assert_int_equal(w.reads - reads, 4);
     assert_int_equal(e.body_reads, 5);
-    engine_dispose(&e);
+    engine_trim(&e);
     world_dispose(&w);
 }
 
@@ -194,7 +194,7 @@ static void the_cache_keeps_its_bound_between_searches(void **state) {
         search_once(&w, &e);
         assert_true(engine_bytes(&e) <= 60000);
     }
-    engine_dispose(&e);
+    engine_trim(&e);
     world_dispose(&w);
 }
 
@@ -214,7 +214,7 @@ static void the_segment_used_longest_ago_goes_first(void **state) {
     assert_int_equal(e.count, 2);
     assert_int_equal(e.segments[0]->segment.state.id, 1);
     assert_int_equal(e.segments[1]->segment.state.id, 3);
-    engine_dispose(&e);
+    engine_trim(&e);
     for (size_t i = 0; i < 3; i++)
         world_dispose(&w[i]);
 }
@@ -253,7 +253,7 @@ static void several_segments_are_one_corpus(void **state) {
         while (count < a.question.limit && engine_answer_next(answer, &hit))
             scores[count++] = hit.score;
         engine_answer_free(answer);
-        engine_dispose(&other);
+        engine_trim(&other);
         index_segment *opened = NULL;
         for (size_t p = 0; p < 2; p++) {
             index_source part = world_source(&parts[p]);
@@ -267,7 +267,7 @@ static void several_segments_are_one_corpus(void **state) {
         }
         engine_answer_free(answer);
     }
-    engine_dispose(&e);
+    engine_trim(&e);
     world_dispose(&whole);
     world_dispose(&parts[0]);
     world_dispose(&parts[1]);
@@ -299,7 +299,7 @@ static void a_search_survives_the_failure_of_each_allocation(void **state) {
             assert_true((status == UAR_OK) == (answer != NULL));
             engine_answer_free(answer);
             compare(&w, &e, &a);
-            engine_dispose(&e);
+            engine_trim(&e);
             assert_int_equal(probe.alive, 0);
             if (!failed) break;
         }
@@ -335,7 +335,7 @@ static void the_nearest_are_those_of_a_scan_of_all(void **state) {
         assert_int_equal(count, fit < 10 ? fit : 10);
         assert_true(better <= count);
     }
-    engine_dispose(&e);
+    engine_trim(&e);
     world_dispose(&w);
 }
 
