@@ -83,21 +83,11 @@ void print_change(const app *a, const uar_memory_change *change) {
     print_line(a, &line, status);
 }
 
-/* Behind the last member of an object. */
-static void add_embedding(text_buffer *line, const uar_memory_embedding *embedding) {
-    char text[96];
-    snprintf(text, sizeof text, ",\"embedded\":%" PRIu64 ",\"unembedded\":%" PRIu64 "}", embedding->embedded,
-             embedding->unembedded);
-    if (line->len > 0) line->data[--line->len] = '\0';
-    text_add_z(line, text);
-}
-
 void print_stats(const app *a, const uar_memory_stats *stats, const uar_memory_embedding *embedding) {
     text_buffer line = { 0 };
     uar_status status = UAR_OK;
     if (a->json) {
-        status = uar_memory_stats_json(stats, embedding->model, NULL, text_write_piece, &line);
-        if (status == UAR_OK) add_embedding(&line, embedding);
+        status = uar_memory_stats_json(stats, embedding, NULL, text_write_piece, &line);
     } else {
         char text[160];
         snprintf(text, sizeof text, "%" PRIu64 " records (%s, ", stats->total, uar_memory_status_name(stats->state));

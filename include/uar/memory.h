@@ -531,8 +531,9 @@ UAR_API uar_status uar_memory_hits_json(const uar_memory_hits *hits, const uar_a
 /** Write a change as one JSON object {id, outcome, supersedes, revision}. `allocator` NULL: malloc. Any thread. */
 UAR_API uar_status uar_memory_change_json(const uar_memory_change *change, const uar_allocator *allocator,
                                           uar_memory_write_fn write, void *ctx);
-/** Write counts as one JSON object {total, by_scope, state, embedder, pending}. `embedder` may be NULL. Any thread. */
-UAR_API uar_status uar_memory_stats_json(const uar_memory_stats *stats, const char *embedder,
+/** Write counts as one JSON object {total, by_scope, state, pending, embedder, embedded, unembedded}; the last three are of
+ *  the whole store, and null if `embedding` is NULL. `allocator` NULL: malloc. Any thread. */
+UAR_API uar_status uar_memory_stats_json(const uar_memory_stats *stats, const uar_memory_embedding *embedding,
                                          const uar_allocator *allocator, uar_memory_write_fn write, void *ctx);
 
 #ifdef __cplusplus

@@ -266,7 +266,7 @@ uar_status entry_look_up(entry *d, database *db, uar_error *err) {
     version old;
     uar_status status = find_written(&change, d, db, err);
     if (status == UAR_E_NOT_FOUND) {
-        status = entry_find_segment(d, db, err);
+        status = segment_number_find(&d->v.seg, db, &d->key, err);
         if (status == UAR_OK) status = d->v.seg != 0 ? find_repeat(&old, d, db, err) : UAR_E_NOT_FOUND;
     }
     d->seems_known = status == UAR_OK;
@@ -278,7 +278,7 @@ uar_status entry_add(uar_memory_change *out, entry *d, uar_memory *memory, uar_e
     memset(out, 0, sizeof *out);
     uar_status status = find_written(out, d, db, err);
     if (status != UAR_E_NOT_FOUND) return status;
-    status = entry_segment(d, db, err);
+    status = segment_number_make(&d->v.seg, db, &d->key, d->v.r.owner, err);
     if (status != UAR_OK) return status;
     meeting met = { .is_near = false };
     status = find_repeat(&met.old, d, db, err);
@@ -299,7 +299,7 @@ uar_status entry_add_verbatim(uar_memory_change *out, entry *d, uar_memory *memo
     memset(out, 0, sizeof *out);
     uar_status status = find_written(out, d, db, err);
     if (status != UAR_E_NOT_FOUND) return status;
-    status = entry_segment(d, db, err);
+    status = segment_number_make(&d->v.seg, db, &d->key, d->v.r.owner, err);
     if (status == UAR_OK) status = entry_insert(d, memory, err);
     if (status != UAR_OK) return status;
     *out = (uar_memory_change){ .id = d->v.r.id, .outcome = UAR_MEMORY_OUTCOME_ADDED, .revision = 1 };

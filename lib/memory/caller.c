@@ -92,3 +92,26 @@ uar_status caller_may_write(const caller *c, uar_memory_scope scope, uar_error *
     return error_set(err, UAR_E_FORBIDDEN, "this identity may not write memory of %s scope",
                      uar_memory_scope_name(scope));
 }
+
+uar_status segment_number_find(int64_t *out, database *db, const segment_key *key, uar_error *err) {
+    assert(key->len != 0);
+    query q;
+    query_begin(&q, db, SQL_SEGMENT_FIND);
+    query_blob(&q, 18, key->bytes, key->len);
+    return query_number(&q, out, err);
+}
+
+uar_status segment_number_make(int64_t *out, database *db, const segment_key *key, uar_str owner, uar_error *err) {
+    int64_t found = 0;
+    uar_status status = segment_number_find(&found, db, key, err);
+    if (status == UAR_OK && found == 0) {
+        query q;
+        query_begin(&q, db, SQL_SEGMENT_ADD);
+        query_blob(&q, 18, key->bytes, key->len);
+        query_text(&q, 19, owner);
+        status = query_run(&q, err);
+        found = sqlite3_last_insert_rowid(db->handle);
+    }
+    if (status == UAR_OK) *out = found;
+    return status;
+}

@@ -167,7 +167,7 @@ static uar_status check_unchanged(compression *x, const version *source, int64_t
 }
 
 static uar_status archive(compression *x, entry *d, uar_error *err) {
-    uar_status status = entry_segment(d, &x->memory->database, err);
+    uar_status status = segment_number_make(&d->v.seg, &x->memory->database, &d->key, d->v.r.owner, err);
     assert(status != UAR_OK || d->v.seg == x->sources[0].seg);
     for (size_t i = 0; status == UAR_OK && i < x->count; i++)
         status = check_unchanged(x, &x->sources[i], d->now, err);

@@ -129,6 +129,19 @@ uar_status query_end(query *q, uar_error *err) {
     return status;
 }
 
+uar_status query_number(query *q, int64_t *out, uar_error *err) {
+    int64_t number = query_next(q) ? query_get_int(q, 0) : 0;
+    uar_status status = query_end(q, err);
+    if (status == UAR_OK) *out = number;
+    return status;
+}
+
+uar_status statement_number(int64_t *out, database *db, sql_id id, uar_error *err) {
+    query q;
+    query_begin(&q, db, id);
+    return query_number(&q, out, err);
+}
+
 uar_status query_run(query *q, uar_error *err) {
     while (query_next(q)) {}
     return query_end(q, err);

@@ -71,6 +71,10 @@ double query_get_real(const query *q, int column);
 /* Borrowed until the next step; absent for NULL. */
 uar_str query_get_text(query *q, int column);
 uar_uuid query_get_uuid(query *q, int column);
+/* First column of the first row, 0 if there is none, and end it. *out is untouched by a failure. */
+uar_status query_number(query *q, int64_t *out, uar_error *err);
+/* The same of a statement without parameters. */
+uar_status statement_number(int64_t *out, database *db, sql_id id, uar_error *err);
 /* Let go of the statement. */
 uar_status query_end(query *q, uar_error *err);
 /* Step a statement that gives no row, and end it. */

@@ -241,8 +241,7 @@ static uar_status find_model(int64_t *out, uar_memory *m, uar_error *err) {
     query_begin(&q, &m->database, SQL_MODEL_FIND);
     query_text(&q, 18, uar_str_of(m->embedder_id));
     query_int(&q, 19, (int64_t)m->embedder.dims);
-    if (query_next(&q)) *out = query_get_int(&q, 0);
-    return query_end(&q, err);
+    return query_number(&q, out, err);
 }
 
 static uar_status add_model(int64_t *out, uar_memory *m, uar_error *err) {

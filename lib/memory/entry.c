@@ -1,6 +1,4 @@
 /* Owns: the check of drafts. Invariant: a draft that was made breaks no rule that the store relies on. */
-#include <assert.h>
-
 #include "base/str.h"
 #include "memory/expire.h"
 #include "memory/shelf.h"
@@ -121,27 +119,6 @@ uar_status entry_make(entry *d, const uar_memory *memory, const caller *c, const
 
 void entry_dispose(entry *d) {
     arena_dispose(&d->ar);
-}
-
-uar_status entry_find_segment(entry *d, database *db, uar_error *err) {
-    assert(d->key.len != 0);
-    query q;
-    query_begin(&q, db, SQL_SEGMENT_FIND);
-    query_blob(&q, 18, d->key.bytes, d->key.len);
-    d->v.seg = query_next(&q) ? query_get_int(&q, 0) : 0;
-    return query_end(&q, err);
-}
-
-uar_status entry_segment(entry *d, database *db, uar_error *err) {
-    uar_status status = entry_find_segment(d, db, err);
-    if (status != UAR_OK || d->v.seg != 0) return status;
-    query q;
-    query_begin(&q, db, SQL_SEGMENT_ADD);
-    query_blob(&q, 18, d->key.bytes, d->key.len);
-    query_text(&q, 19, d->v.r.owner);
-    status = query_run(&q, err);
-    if (status == UAR_OK) d->v.seg = sqlite3_last_insert_rowid(db->handle);
-    return status;
 }
 
 uar_status entry_insert(entry *d, uar_memory *memory, uar_error *err) {

@@ -139,11 +139,9 @@ static uar_status clean(marks *m, database *db) {
     return status == UAR_OK ? strike_off(db, m->last_row) : status;
 }
 
-static uar_status count_pending(database *db, uint64_t *out, uar_error *err) {
-    query q;
-    query_begin(&q, db, SQL_ERASURE_COUNT);
-    int64_t count = query_next(&q) ? query_get_int(&q, 0) : 0;
-    uar_status status = query_end(&q, err);
+uar_status erase_count(uint64_t *out, database *db, uar_error *err) {
+    int64_t count = 0;
+    uar_status status = statement_number(&count, db, SQL_ERASURE_COUNT, err);
     if (status == UAR_OK) *out = (uint64_t)count;
     return status;
 }
@@ -151,7 +149,7 @@ static uar_status count_pending(database *db, uint64_t *out, uar_error *err) {
 uar_status erase_pending(uar_memory *memory, uint64_t *pending, uar_error *err) {
     database *db = &memory->database;
     uint64_t waiting = 0;
-    uar_status status = count_pending(db, &waiting, err);
+    uar_status status = erase_count(&waiting, db, err);
     if (status != UAR_OK) return status;
     if (waiting != 0 && !db->read_only) {
         marks m = { .alloc = &memory->alloc };
@@ -162,7 +160,7 @@ uar_status erase_pending(uar_memory *memory, uint64_t *pending, uar_error *err) 
             sqlite3_busy_timeout(db->handle, (int)db->busy_timeout_ms);
         }
         marks_dispose(&m);
-        if (status == UAR_OK) status = count_pending(db, &waiting, err);
+        if (status == UAR_OK) status = erase_count(&waiting, db, err);
     }
     if (status == UAR_OK) *pending = waiting;
     return status;

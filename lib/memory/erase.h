@@ -14,6 +14,8 @@
 
 /* Note the mark of a row that this transaction deletes. */
 uar_status erase_note(database *db, const uint8_t mark[MARK_BYTES], uar_error *err);
+/* How many marks wait. */
+uar_status erase_count(uint64_t *out, database *db, uar_error *err);
 /* Clean what waits; `pending` gets how many marks are left. With the lock, outside a transaction. A busy file or one that
  * can't be rebuilt now is no error: what is left stays on the list. */
 uar_status erase_pending(uar_memory *memory, uint64_t *pending, uar_error *err);

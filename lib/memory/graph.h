@@ -113,8 +113,6 @@ typedef struct graph_target {
 /* Fill in a draft's place from the identity; scope 0 becomes `fallback`. UAR_E_INVALID, UAR_E_FORBIDDEN. */
 uar_status graph_target_of(graph_target *out, const caller *c, const uar_memory_place *given, uar_memory_scope fallback,
                            uar_error *err);
-/* Its segment, made if it isn't there yet. */
-uar_status graph_segment(int64_t *seg, database *db, const graph_target *t, uar_error *err);
 /* The place that a segment's key names; texts live in the arena. UAR_E_CORRUPT, UAR_E_NOMEM. */
 uar_status graph_place_read(uar_memory_place *out, arena *ar, uar_str key);
 

@@ -165,8 +165,8 @@ static uar_status match_line(int64_t *num, uar_memory *m, const entity_write *w,
     query_begin(&q, db, SQL_GRAPH_ENTITY_IN_SEGMENT);
     query_uuid(&q, 18, w->made.e.id);
     query_int(&q, 19, w->made.row.seg);
-    int64_t found = query_next(&q) ? query_get_int(&q, 0) : 0;
-    status = query_end(&q, err);
+    int64_t found = 0;
+    status = query_number(&q, &found, err);
     if (status != UAR_OK) return status;
     if (found == 0 || (*num != 0 && *num != found)) return error_set(err, UAR_E_EXISTS, "the id is in use");
     *num = found;
@@ -176,7 +176,7 @@ static uar_status match_line(int64_t *num, uar_memory *m, const entity_write *w,
 uar_status entity_write_run(uar_memory_change *out, int64_t *num, uar_memory *m, entity_write *w, bool verbatim,
                             arena *ar, uar_error *err) {
     bool by_name = false;
-    uar_status status = graph_segment(&w->made.row.seg, &m->database, &w->target, err);
+    uar_status status = segment_number_make(&w->made.row.seg, &m->database, &w->target.key, w->target.place.owner, err);
     if (status == UAR_OK)
         status = find_named(num, &by_name, m, w->made.row.seg, w->made.e.name, w->made.kind_digest, err);
     if (status == UAR_OK && verbatim) status = match_line(num, m, w, err);

@@ -116,8 +116,8 @@ static uar_status hanging_lines(exporting *x, sql_id sql, line_fn line, uar_erro
     caller_bind(&q, &x->who);
     query_int(&q, 18, x->after);
     query_int(&q, 19, BATCH);
-    int64_t until = query_next(&q) ? query_get_int(&q, 0) : 0;
-    uar_status status = query_end(&q, err);
+    int64_t until = 0;
+    uar_status status = query_number(&q, &until, err);
     if (status != UAR_OK || until == 0) return status;
     query_begin(&q, db, sql);
     caller_bind(&q, &x->who);

@@ -152,7 +152,7 @@ static uar_status place_fact(graph_row *row, uar_memory_place *where, uar_memory
     if (given->scope == 0) return error_set(err, UAR_E_INVALID, "a place with an id needs a scope");
     graph_target target;
     uar_status status = graph_target_of(&target, c, given, given->scope, err);
-    if (status == UAR_OK) status = graph_segment(&row->seg, &m->database, &target, err);
+    if (status == UAR_OK) status = segment_number_make(&row->seg, &m->database, &target.key, target.place.owner, err);
     if (status == UAR_OK) *where = target.place;
     return status;
 }

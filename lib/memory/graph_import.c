@@ -275,12 +275,7 @@ static uar_status segment_of_import(int64_t *seg, importing *im, uar_error *err)
     segment_key key;
     segment_key_of(&key, &where);
     *seg = 0;
-    if (key.len == 0) return UAR_OK;
-    query q;
-    query_begin(&q, &im->memory->database, SQL_SEGMENT_FIND);
-    query_blob(&q, 18, key.bytes, key.len);
-    if (query_next(&q)) *seg = query_get_int(&q, 0);
-    return query_end(&q, err);
+    return key.len != 0 ? segment_number_find(seg, &im->memory->database, &key, err) : UAR_OK;
 }
 
 /* The entity that a line means by a name. */

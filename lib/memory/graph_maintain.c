@@ -126,13 +126,6 @@ static uar_status check_all(uar_memory *m, sql_id sql, row_fn row, int64_t *sum,
     return UAR_OK;
 }
 
-static uar_status number(database *db, sql_id id, int64_t *out, uar_error *err) {
-    query q;
-    query_begin(&q, db, id);
-    if (query_next(&q)) *out = query_get_int(&q, 0);
-    return query_end(&q, err);
-}
-
 uar_status graph_check(uar_memory *m, uar_error *err) {
     database *db = &m->database;
     int64_t expected = 0;
@@ -141,13 +134,13 @@ uar_status graph_check(uar_memory *m, uar_error *err) {
     uar_status status = check_all(m, SQL_GRAPH_ENTITY_NUMS, check_entity, &expected, err);
     if (status == UAR_OK) status = check_all(m, SQL_GRAPH_RELATION_NUMS, check_relation, &expected, err);
     if (status == UAR_OK) status = check_all(m, SQL_GRAPH_OBSERVATION_NUMS, check_observation, &expected, err);
-    if (status == UAR_OK) status = number(db, SQL_GRAPH_POSTING_TOTAL, &postings, err);
+    if (status == UAR_OK) status = statement_number(&postings, db, SQL_GRAPH_POSTING_TOTAL, err);
     if (status == UAR_OK && postings != expected)
         return error_set(err, UAR_E_CORRUPT, "the graph's index has %lld entries, its rows name %lld",
                          (long long)postings, (long long)expected);
-    if (status == UAR_OK) status = number(db, SQL_GRAPH_SEGMENT_FAULT, &faults[0], err);
-    if (status == UAR_OK) status = number(db, SQL_GRAPH_LINK_FAULT, &faults[1], err);
-    if (status == UAR_OK) status = number(db, SQL_GRAPH_FORWARD_FAULT, &faults[2], err);
+    if (status == UAR_OK) status = statement_number(&faults[0], db, SQL_GRAPH_SEGMENT_FAULT, err);
+    if (status == UAR_OK) status = statement_number(&faults[1], db, SQL_GRAPH_LINK_FAULT, err);
+    if (status == UAR_OK) status = statement_number(&faults[2], db, SQL_GRAPH_FORWARD_FAULT, err);
     if (status == UAR_OK && faults[0] + faults[1] + faults[2] != 0)
         return error_set(err, UAR_E_CORRUPT, "the graph has %lld miscounted places, %lld loose links, %lld loose ids",
                          (long long)faults[0], (long long)faults[1], (long long)faults[2]);

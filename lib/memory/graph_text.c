@@ -66,8 +66,8 @@ uar_status graph_names_check(uar_memory *m, const entity *e, uar_error *err) {
     query q;
     query_begin(&q, &m->database, SQL_GRAPH_NAME_COUNT);
     query_int(&q, 18, e->row.num);
-    int64_t count = query_next(&q) ? query_get_int(&q, 0) : 0;
-    uar_status status = query_end(&q, err);
+    int64_t count = 0;
+    uar_status status = query_number(&q, &count, err);
     if (status == UAR_OK && count != (int64_t)e->e.alias_count + 1)
         return error_set(err, UAR_E_CORRUPT, "a graph entity has %lld names in the index, not %zu", (long long)count,
                          e->e.alias_count + 1);
@@ -192,24 +192,6 @@ uar_status graph_target_of(graph_target *out, const caller *c, const uar_memory_
         return error_set(err, UAR_E_INVALID, "memory of %s scope needs an id that the identity doesn't have",
                          uar_memory_scope_name(p->scope));
     return UAR_OK;
-}
-
-uar_status graph_segment(int64_t *seg, database *db, const graph_target *t, uar_error *err) {
-    assert(t->key.len != 0);
-    query q;
-    query_begin(&q, db, SQL_SEGMENT_FIND);
-    query_blob(&q, 18, t->key.bytes, t->key.len);
-    int64_t found = query_next(&q) ? query_get_int(&q, 0) : 0;
-    uar_status status = query_end(&q, err);
-    if (status == UAR_OK && found == 0) {
-        query_begin(&q, db, SQL_SEGMENT_ADD);
-        query_blob(&q, 18, t->key.bytes, t->key.len);
-        query_text(&q, 19, t->place.owner);
-        status = query_run(&q, err);
-        found = sqlite3_last_insert_rowid(db->handle);
-    }
-    if (status == UAR_OK) *seg = found;
-    return status;
 }
 
 /* The next id of a key, without its separator. Absent at the end. */

@@ -64,8 +64,7 @@ static uar_status next_segment(int64_t *last, database *db, uar_error *err) {
     query q;
     query_begin(&q, db, SQL_SEGMENT_NEXT);
     query_int(&q, 18, *last);
-    *last = query_next(&q) ? query_get_int(&q, 0) : 0;
-    return query_end(&q, err);
+    return query_number(&q, last, err);
 }
 
 static uar_status rebuild_segment(uar_memory *m, int64_t *last, uar_error *err) {
@@ -141,13 +140,6 @@ static uar_status check_file(database *db, uar_error *err) {
     return status == UAR_OK ? end : status;
 }
 
-static uar_status number(database *db, sql_id id, int64_t *out, uar_error *err) {
-    query q;
-    query_begin(&q, db, id);
-    if (query_next(&q)) *out = query_get_int(&q, 0);
-    return query_end(&q, err);
-}
-
 static uar_status check_terms(uar_memory *m, const version *v, arena *ar, uar_error *err) {
     if (v->length == 0 || m->database.analysis != ANALYSIS_VERSION) return UAR_OK;
     version again = *v;
@@ -194,7 +186,7 @@ uar_status uar_memory_check_sync(uar_memory *memory, uar_error *err) {
     int64_t stray = 0;
     status = check_file(&memory->database, err);
     if (status == UAR_OK) status = check_rows(memory, err);
-    if (status == UAR_OK) status = number(&memory->database, SQL_VECTOR_STRAY, &stray, err);
+    if (status == UAR_OK) status = statement_number(&stray, &memory->database, SQL_VECTOR_STRAY, err);
     if (status == UAR_OK && stray != 0)
         status = error_set(err, UAR_E_CORRUPT, "%lld vectors of the memory belong to no record", (long long)stray);
     if (status == UAR_OK) status = check_segments(memory, err);

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "memory/answer.h"
 #include "memory/caller.h"
+#include "memory/erase.h"
 #include "memory/filter.h"
 #include "memory/service.h"
 
@@ -196,13 +197,6 @@ static uar_status count_groups(uar_memory_stats *s, uar_memory *m, const caller 
     return query_end(&q, err);
 }
 
-static uar_status count_pending(uar_memory_stats *s, uar_memory *m, uar_error *err) {
-    query q;
-    query_begin(&q, &m->database, SQL_ERASURE_COUNT);
-    if (query_next(&q)) s->pending = (uint64_t)query_get_int(&q, 0);
-    return query_end(&q, err);
-}
-
 uar_status uar_memory_stats_sync(uar_memory_stats *out, uar_memory *memory, const uar_identity *who,
                                  const uar_memory_filter *given, uar_error *err) {
     caller c;
@@ -215,7 +209,7 @@ uar_status uar_memory_stats_sync(uar_memory_stats *out, uar_memory *memory, cons
     if (status == UAR_OK) {
         s.state = memory->state;
         status = filter_needs_row(&f) ? count_rows(&s, memory, &c, &f, err) : count_groups(&s, memory, &c, &f, err);
-        if (status == UAR_OK) status = count_pending(&s, memory, err);
+        if (status == UAR_OK) status = erase_count(&s.pending, &memory->database, err);
         memory_leave_read(memory);
     }
     filter_dispose(&f);

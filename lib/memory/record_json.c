@@ -89,14 +89,24 @@ uar_status uar_memory_change_json(const uar_memory_change *change, const uar_all
     return json_answer_end(&answer, write, ctx);
 }
 
-uar_status uar_memory_stats_json(const uar_memory_stats *stats, const char *embedder, const uar_allocator *allocator,
-                                 uar_memory_write_fn write, void *ctx) {
+static void put_embedding(json_writer *w, const uar_memory_embedding *e) {
+    static const char *const keys[] = { "embedder", "embedded", "unembedded" };
+    for (size_t i = 0; e == NULL && i < sizeof keys / sizeof keys[0]; i++)
+        json_put_raw(w, keys[i], uar_str_n(NULL, 0));
+    if (e == NULL) return;
+    json_put_str(w, "embedder", uar_str_of(e->model));
+    json_put_uint(w, "embedded", e->embedded);
+    json_put_uint(w, "unembedded", e->unembedded);
+}
+
+uar_status uar_memory_stats_json(const uar_memory_stats *stats, const uar_memory_embedding *embedding,
+                                 const uar_allocator *allocator, uar_memory_write_fn write, void *ctx) {
     json_answer answer;
     json_writer *w = json_answer_begin(&answer, allocator);
     json_put_uint(w, "total", stats->total);
     json_put_by_scope(w, stats->by_scope);
     json_put_str(w, "state", uar_str_of(uar_memory_status_name(stats->state)));
-    json_put_str(w, "embedder", uar_str_of(embedder));
     json_put_uint(w, "pending", stats->pending);
+    put_embedding(w, embedding);
     return json_answer_end(&answer, write, ctx);
 }

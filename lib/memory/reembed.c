@@ -163,13 +163,6 @@ uar_status uar_memory_reembed_sync(uar_memory *memory, uar_memory_progress_fn pr
     return status;
 }
 
-static uar_status count_searchable(uint64_t *out, uar_memory *m, uar_error *err) {
-    query q;
-    query_begin(&q, &m->database, SQL_SEARCHABLE_COUNT);
-    if (query_next(&q)) *out = (uint64_t)query_get_int(&q, 0);
-    return query_end(&q, err);
-}
-
 uar_status uar_memory_embedding_sync(uar_memory_embedding *out, uar_memory *memory, uar_error *err) {
     size_t size = out->size;
     if (size < sizeof size || size > sizeof *out)
@@ -177,15 +170,15 @@ uar_status uar_memory_embedding_sync(uar_memory_embedding *out, uar_memory *memo
     uar_status status = memory_enter_read(memory, err);
     if (status != UAR_OK) return status;
     uar_memory_embedding e = { .size = size, .model = memory->embedder_id };
-    uint64_t searchable = 0;
+    int64_t searchable = 0;
     if (!embed_is_lexical(memory)) {
         e.dims = memory->embedder.dims;
-        status = count_searchable(&searchable, memory, err);
+        status = statement_number(&searchable, &memory->database, SQL_SEARCHABLE_COUNT, err);
         if (status == UAR_OK) status = shelf_count_unembedded(&e.unembedded, memory, err);
     }
     memory_leave_read(memory);
     if (status != UAR_OK) return status;
-    e.embedded = searchable - e.unembedded;
+    e.embedded = (uint64_t)searchable - e.unembedded;
     memcpy(out, &e, size);
     return UAR_OK;
 }

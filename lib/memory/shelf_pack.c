@@ -264,8 +264,7 @@ uar_status shelf_pack_loose(uar_memory *m, shelf_touched *t, uar_error *err) {
             query q;
             query_begin(&q, &m->database, SQL_LOOSE_COUNT);
             query_int(&q, 18, t->seg);
-            if (query_next(&q)) changed = query_get_int(&q, 0);
-            uar_status status = query_end(&q, err);
+            uar_status status = query_number(&q, &changed, err);
             if (status != UAR_OK) return status;
         }
         if (t->fresh + changed < SHELF_LOOSE_MOST) return UAR_OK;

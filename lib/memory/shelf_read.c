@@ -108,8 +108,8 @@ uar_status shelf_count_unembedded(uint64_t *out, uar_memory *m, uar_error *err) 
     query q;
     query_begin(&q, &m->database, SQL_VECTOR_UNCOUNTED);
     query_int(&q, 18, m->embed.model);
-    int64_t count = query_next(&q) ? query_get_int(&q, 0) : 0;
-    uar_status status = query_end(&q, err);
+    int64_t count = 0;
+    uar_status status = query_number(&q, &count, err);
     if (status == UAR_OK) *out = (uint64_t)count;
     return status;
 }

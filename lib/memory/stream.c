@@ -78,30 +78,9 @@ uar_status stream_opening_make(stream_opening *out, const uar_memory *memory, co
     return status == UAR_OK ? UAR_OK : error_plain(err, status);
 }
 
-/* 0: there is none yet. */
-static uar_status find_segment(int64_t *out, const stream_opening *o, database *db, uar_error *err) {
-    query q;
-    query_begin(&q, db, SQL_SEGMENT_FIND);
-    query_blob(&q, 18, o->key.bytes, o->key.len);
-    *out = query_next(&q) ? query_get_int(&q, 0) : 0;
-    return query_end(&q, err);
-}
-
-static uar_status need_segment(int64_t *out, const stream_opening *o, database *db, uar_error *err) {
-    uar_status status = find_segment(out, o, db, err);
-    if (status != UAR_OK || *out != 0) return status;
-    query q;
-    query_begin(&q, db, SQL_SEGMENT_ADD);
-    query_blob(&q, 18, o->key.bytes, o->key.len);
-    query_text(&q, 19, o->row.s.owner);
-    status = query_run(&q, err);
-    if (status == UAR_OK) *out = sqlite3_last_insert_rowid(db->handle);
-    return status;
-}
-
 uar_status stream_opening_find(stream_row *out, const stream_opening *o, database *db, arena *ar, uar_error *err) {
     int64_t seg = 0;
-    uar_status status = find_segment(&seg, o, db, err);
+    uar_status status = segment_number_find(&seg, db, &o->key, err);
     if (status != UAR_OK) return status;
     query q;
     query_begin(&q, db, SQL_STREAM_BY_NAME);
@@ -120,7 +99,7 @@ uar_status stream_opening_find(stream_row *out, const stream_opening *o, databas
 }
 
 uar_status stream_opening_create(stream_row *out, stream_opening *o, database *db, uar_error *err) {
-    uar_status status = need_segment(&o->row.seg, o, db, err);
+    uar_status status = segment_number_make(&o->row.seg, db, &o->key, o->row.s.owner, err);
     if (status == UAR_OK) status = stream_insert(db, &o->row, err);
     if (status == UAR_OK) *out = o->row;
     return status;
@@ -360,9 +339,7 @@ static uar_status count_streams(uar_memory_stream_stats *s, database *db, const 
             *counts[i] = (uint64_t)query_get_int(&q, i);
     uar_status status = query_end(&q, err);
     if (status != UAR_OK) return status;
-    query_begin(&q, db, SQL_ERASURE_COUNT);
-    if (query_next(&q)) s->pending = (uint64_t)query_get_int(&q, 0);
-    return query_end(&q, err);
+    return erase_count(&s->pending, db, err);
 }
 
 uar_status uar_memory_stream_stats_sync(uar_memory_stream_stats *out, uar_memory *memory, const uar_identity *who,

@@ -80,10 +80,8 @@ static uar_status check_stream(const stream_row *stream, uar_memory *m, arena *a
 }
 
 static uar_status check_strays(database *db, uar_error *err) {
-    query q;
-    query_begin(&q, db, SQL_STREAM_ENTRY_STRAY);
-    int64_t strays = query_next(&q) ? query_get_int(&q, 0) : 0;
-    uar_status status = query_end(&q, err);
+    int64_t strays = 0;
+    uar_status status = statement_number(&strays, db, SQL_STREAM_ENTRY_STRAY, err);
     if (status == UAR_OK && strays != 0)
         return error_set(err, UAR_E_CORRUPT, "%lld entries belong to no memory stream", (long long)strays);
     return status;

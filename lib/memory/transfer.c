@@ -140,7 +140,7 @@ static uar_status insert_verbatim(uar_memory_change *out, entry *d, const record
     database *db = &m->database;
     restore(d, line);
     memset(out, 0, sizeof *out);
-    uar_status status = entry_segment(d, db, err);
+    uar_status status = segment_number_make(&d->v.seg, db, &d->key, d->v.r.owner, err);
     if (status == UAR_OK) status = check_same_segment(db, d, err);
     if (status == UAR_OK) status = find_stored(db, d, err);
     if (status == UAR_OK) {

@@ -27,10 +27,6 @@ void entry_dispose(entry *d);
  */
 float *entry_vectors(uar_memory *memory, const uar_str *texts, size_t count);
 
-/* The segment of the draft; 0 if nothing was written there yet. */
-uar_status entry_find_segment(entry *d, database *db, uar_error *err);
-/* Find or make the segment of the draft, inside a write transaction. */
-uar_status entry_segment(entry *d, database *db, uar_error *err);
 /* Set seems_known: its key was written before, or a record says the same, word for word. Inside a snapshot. */
 uar_status entry_look_up(entry *d, database *db, uar_error *err);
 /* Add the draft by the rules of uar_memory_add_sync, inside a write transaction. If it seemed known and isn't any more,

@@ -211,7 +211,7 @@ uar --json memory stats
 want code 0
 want json_lines out
 want out_has '"by_scope":{"global":1,"agent":0,"user":'
-want out_has '"state":"ready","embedder":"lexical"'
+want out_has '"state":"ready","pending":0,"embedder":"lexical"'
 want out_has '"embedded":0,"unembedded":0'
 end
 

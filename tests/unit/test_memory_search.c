@@ -341,10 +341,15 @@ static void a_record_as_JSON_has_the_keys_that_programs_read(void **state) {
     uar_identity who = user_of("ann");
     uar_memory_stats stats;
     assert_int_equal(uar_memory_stats_sync(&stats, f->memory, &who, NULL, NULL), UAR_OK);
-    assert_int_equal(uar_memory_stats_json(&stats, uar_memory_embedder(f->memory), NULL, keep_text, json), UAR_OK);
+    uar_memory_embedding embedding;
+    uar_memory_embedding_init(&embedding);
+    assert_int_equal(uar_memory_embedding_sync(&embedding, f->memory, NULL), UAR_OK);
+    assert_int_equal(uar_memory_stats_json(&stats, &embedding, NULL, keep_text, json), UAR_OK);
     assert_string_equal(json,
                         "{\"total\":1,\"by_scope\":{\"global\":0,\"agent\":0,\"user\":1,\"session\":0,\"task\":0},"
-                        "\"state\":\"ready\",\"embedder\":\"lexical\",\"pending\":0}");
+                        "\"state\":\"ready\",\"pending\":0,\"embedder\":\"lexical\",\"embedded\":0,\"unembedded\":0}");
+    assert_int_equal(uar_memory_stats_json(&stats, NULL, NULL, keep_text, json), UAR_OK);
+    assert_non_null(strstr(json, "\"pending\":0,\"embedder\":null,\"embedded\":null,\"unembedded\":null}"));
 }
 
 static void an_answer_may_outlive_its_memory(void **state) {
