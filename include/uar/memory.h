@@ -461,7 +461,8 @@ UAR_API uar_status uar_memory_list_sync(uar_memory_records **out, uar_memory *me
 /** All versions of a record and of those whose fact it superseded, oldest first. UAR_E_NOT_FOUND. */
 UAR_API uar_status uar_memory_history_sync(uar_memory_records **out, uar_memory *memory, const uar_identity *who,
                                            uar_uuid id, uar_error *err);
-/** Search by words. Any text is a question, at most 64 KiB. At most `limit` (1–1000) hits. `filter` may be NULL. */
+/** Search by words, and with an embedder by vectors too (`mode` says which). Any text is a question, at most 64 KiB. At most
+ *  `limit` (1–1000) hits. `filter` may be NULL. */
 UAR_API uar_status uar_memory_search_sync(uar_memory_hits **out, uar_memory *memory, const uar_identity *who,
                                           uar_str query, const uar_memory_filter *filter, size_t limit, uar_error *err);
 /** `count` searches; `out` is an array of `count` pointers, untouched on failure. */
@@ -479,7 +480,7 @@ UAR_API uar_status uar_memory_export_sync(uar_memory *memory, const uar_identity
 UAR_API uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, const uar_identity *who,
                                           uar_str lines, uint32_t flags, uar_memory_line_fn failed, void *ctx,
                                           uar_error *err);
-/** Build the word index anew from the records. Meanwhile the state is UAR_MEMORY_REINDEXING and every call works. */
+/** Build the index anew from the records. Meanwhile the state is UAR_MEMORY_REINDEXING and every call works. */
 UAR_API uar_status uar_memory_reindex_sync(uar_memory *memory, uar_error *err);
 /** Told after each step of a long call: how many of `total` are done. Not UAR_OK stops the call, which returns that status; what
  *  is done stays done. No lock is held. */
