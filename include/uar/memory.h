@@ -422,9 +422,10 @@ typedef struct uar_memory_compress_options {
     uar_str summary;                   /**< the summary; absent: `summarize` makes it */
     uar_memory_summarize_fn summarize; /**< NULL: sentences of the sources, chosen by a rule */
     void *ctx;                         /**< given to `summarize` */
-    size_t max_bytes;                  /**< of the rule's summary; 0: a third of the sources, at most 2048 */
-    uar_memory_type type;              /**< of the summary; 0: the sources' if they have one, else semantic */
-    uar_memory_trust trust;            /**< who summarises; the summary gets the least trusted of all. 0: host */
+    size_t
+        max_bytes; /**< of the rule's summary; 0: a third of the sources, at most 2048, or one sentence if none fits */
+    uar_memory_type type;   /**< of the summary; 0: the sources' if they have one, else semantic */
+    uar_memory_trust trust; /**< who summarises; the summary gets the least trusted of all. 0: host */
 } uar_memory_compress_options;
 /** Head of a uar_memory_compress_options. */
 #define UAR_MEMORY_COMPRESS_OPTIONS_INIT sizeof(uar_memory_compress_options)
