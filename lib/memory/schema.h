@@ -140,7 +140,7 @@ static const char schema_sql[] =
     X(SEGMENT_LOAD, "SELECT generation, edits, packed, newest, records, fresh FROM segment WHERE id = ?18")            \
     X(SEGMENT_STORE, "UPDATE segment SET generation = ?19, edits = ?20, packed = ?21, newest = ?22, records = ?23,"    \
                      " fresh = ?24 WHERE id = ?18")                                                                    \
-    X(SEGMENTS_SEEN, "SELECT id, generation, edits, packed, key FROM segment WHERE id IN " SQL_VISIBLE)                \
+    X(SEGMENTS_SEEN, "SELECT id, generation, edits, packed, key, records FROM segment WHERE id IN " SQL_VISIBLE)       \
     X(SEGMENT_NEXT, "SELECT id FROM segment WHERE id > ?18 ORDER BY id LIMIT 1")                                       \
     X(SEGMENT_COUNTS, "SELECT count(*), max(num), total(num > ?19) FROM version WHERE seg = ?18 AND length > 0")       \
     X(CHUNK_LIST, "SELECT id, stamp, size FROM chunk WHERE seg = ?18 ORDER BY first")                                  \

@@ -188,7 +188,8 @@ uar_status shelf_segments(segment_state **out, size_t *count, uar_memory *m, con
     query_begin(&q, &m->database, SQL_SEGMENTS_SEEN);
     caller_bind(&q, c);
     while (query_next(&q)) {
-        segment_state s = { query_get_int(&q, 0), query_get_int(&q, 1), query_get_int(&q, 2), query_get_int(&q, 3) };
+        segment_state s = { query_get_int(&q, 0), query_get_int(&q, 1), query_get_int(&q, 2), query_get_int(&q, 3),
+                            query_get_int(&q, 5) };
         if (s.generation > 0 && is_of_scope(query_get_text(&q, 4), scopes)) buffer_append(&list, &s, sizeof s);
     }
     uar_status status = query_end(&q, err);
