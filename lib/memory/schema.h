@@ -89,7 +89,7 @@ static const char schema_sql[] =
     "SELECT v.num, v.created, v.valid_from, v.valid_until, v.length, v.importance, v.trust, v.type, v.current, " \
     "v.user,"                                                                                                    \
     " v.agent, v.session, v.task, v.origin, v.categories, v.terms, x.value FROM version v"                       \
-    " LEFT JOIN vector x ON x.num = v.num AND x.model = ?21 AND x.digest = v.digest "
+    " LEFT JOIN vector x ON x.num = v.num AND x.model = ?21 AND ?21 <> 0 AND x.digest = v.digest "
 
 #define SQL_CHAIN                                                                           \
     "WITH RECURSIVE chain(id) AS (SELECT ?18 UNION SELECT o.id FROM version o JOIN chain c" \

@@ -192,6 +192,9 @@ static void test_M4_two_embedders_that_pack_in_turn_leave_no_record_lost_for_goo
     add_notes(x->memory, 1200, 2300);
     assert_whole(x->memory);
     assert_whole(second);
+    uar_memory *plain = open_lexical(x);
+    assert_whole(plain);
+    uar_memory_free(plain);
     assert_int_equal(uar_memory_reembed_sync(x->memory, NULL, NULL, NULL), UAR_OK);
     assert_whole(x->memory);
     assert_whole(second);
@@ -466,6 +469,82 @@ static void test_R10_a_damaged_vector_is_told_and_can_be_made_anew(void **state)
     }
 }
 
+/* Change one byte of a chunk; the same again takes it back. */
+static void flip_chunk(embed_fixture *x, int at) {
+    sqlite3 *db = NULL;
+    sqlite3_blob *blob = NULL;
+    unsigned char byte = 0;
+    assert_int_equal(sqlite3_open(x->f.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_blob_open(db, "main", "chunk", "body", 1, 1, &blob), SQLITE_OK);
+    at %= sqlite3_blob_bytes(blob);
+    assert_int_equal(sqlite3_blob_read(blob, &byte, 1, at), SQLITE_OK);
+    byte ^= (unsigned char)(1u << at % 8);
+    assert_int_equal(sqlite3_blob_write(blob, &byte, 1, at), SQLITE_OK);
+    sqlite3_blob_close(blob);
+    sqlite3_close(db);
+}
+
+static void assert_same_or_told(uar_memory *m, const uar_memory_hits *good) {
+    uar_identity who = user_of("ann");
+    uar_memory_hits *hits = NULL;
+    uar_status status = uar_memory_search_sync(&hits, m, &who, good->query, NULL, 1000, NULL);
+    if (status == UAR_E_CORRUPT) return;
+    assert_int_equal(status, UAR_OK);
+    assert_int_equal(hits->count, good->count);
+    for (size_t i = 0; i < hits->count; i++) {
+        assert_true(uar_uuid_equal(hits->hits[i].record.id, good->hits[i].record.id));
+        assert_true(fabs(hits->hits[i].score - good->hits[i].score) < 1e-9);
+    }
+    uar_memory_hits_free(hits);
+}
+
+static void test_R10_a_byte_of_a_chunk_that_changed_is_told_or_changes_no_answer(void **state) {
+    embed_fixture *x = *state;
+    add_notes(x->memory, 0, 1100);
+    uar_memory_hits *good = ask(x->memory, "note n77 w3 w9", 1000);
+    assert_string_equal(good->mode, "hybrid");
+    uint32_t seed = 12345;
+    for (int round = 0; round < 300; round++) {
+        seed = seed * 1664525u + 1013904223u;
+        int at = round < 60 ? round : round < 160 ? 4090 + round : (int)(seed >> 8);
+        flip_chunk(x, at);
+        reopen_with(x, 300, NULL);
+        assert_same_or_told(x->memory, good);
+        flip_chunk(x, at);
+    }
+    uar_memory_hits_free(good);
+    reopen_with(x, 300, NULL);
+    assert_whole(x->memory);
+}
+
+static void test_R10_a_segment_that_lacks_records_is_told_by_a_search(void **state) {
+    embed_fixture *x = *state;
+    static const char *const harms[] = {
+        "UPDATE segment SET packed = packed + 64, generation = generation + 1",
+        "UPDATE segment SET packed = packed | 0x100000",
+        "UPDATE segment SET packed = 0",
+        "DELETE FROM chunk",
+        "UPDATE segment SET records = records - 1",
+    };
+    add_notes(x->memory, 0, 1100);
+    for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
+        harm(x, harms[i]);
+        reopen_with(x, 300, NULL);
+        uar_memory_hits *hits = NULL;
+        uar_identity who = user_of("ann");
+        uar_status status = uar_memory_search_sync(&hits, x->memory, &who, STR("n1050"), NULL, 5, NULL);
+        if (status == UAR_OK) {
+            assert_true(str_is(hits->hits[0].record.content, "note n1050 w13 w15 w27"));
+            uar_memory_hits_free(hits);
+        } else {
+            assert_int_equal(status, UAR_E_CORRUPT);
+        }
+        assert_int_equal(uar_memory_check_sync(x->memory, NULL), UAR_E_CORRUPT);
+        assert_int_equal(uar_memory_reindex_sync(x->memory, NULL), UAR_OK);
+        assert_whole(x->memory);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         EMBED_TEST(test_M14_a_text_may_lose_its_words_and_get_words_again),
@@ -480,6 +559,8 @@ int main(void) {
         EMBED_TEST(test_M14_a_chunk_of_equal_vectors_can_be_read),
         EMBED_TEST(test_M14_a_draft_with_too_many_words_leaves_nothing_of_itself),
         EMBED_TEST(test_R10_a_damaged_vector_is_told_and_can_be_made_anew),
+        EMBED_TEST(test_R10_a_byte_of_a_chunk_that_changed_is_told_or_changes_no_answer),
+        EMBED_TEST(test_R10_a_segment_that_lacks_records_is_told_by_a_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
