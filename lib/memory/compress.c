@@ -93,14 +93,15 @@ static uar_status take_piece(void *ctx, uar_str piece) {
 }
 
 static uar_status extract(compression *x, uar_error *err) {
-    size_t most = x->options.max_bytes;
-    if (most == 0) most = x->bytes / 3 < EXTRACT_BYTES_MAX ? x->bytes / 3 : EXTRACT_BYTES_MAX;
-    if (most >= x->bytes) most = x->bytes - 1;
+    size_t wished = x->options.max_bytes;
+    if (wished == 0) wished = x->bytes / 3 < EXTRACT_BYTES_MAX ? x->bytes / 3 : EXTRACT_BYTES_MAX;
+    if (wished >= x->bytes) wished = x->bytes - 1;
+    size_t most = x->options.max_bytes != 0 ? wished : x->bytes - 1;
     extract_passage *passages = (extract_passage *)arena_zeroed(&x->ar, x->count, sizeof *passages);
     if (passages == NULL) return error_plain(err, UAR_E_NOMEM);
     for (size_t i = 0; i < x->count; i++)
         passages[i].text = x->records[i].content;
-    extract_budget budget = { most, EXTRACT_BYTES };
+    extract_budget budget = { wished, most, EXTRACT_BYTES };
     uar_status status = extract_sentences(&x->summary, passages, x->count, budget, x->memory->database.key);
     if (status != UAR_OK) return error_plain(err, status);
     if (x->summary.len == 0)

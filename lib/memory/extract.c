@@ -314,7 +314,25 @@ static void write_cut(buffer *out, const extraction *x, uint64_t budget) {
     if (!whole && end != 0) buffer_append_text(out, ELLIPSIS);
 }
 
-static uar_status extract(buffer *out, extraction *x, uint64_t budget) {
+/* NULL if none is that short. */
+static const sentence *shortest_within(const extraction *x, uint64_t budget) {
+    const sentence *found = NULL;
+    for (size_t i = 0; i < x->count; i++) {
+        const sentence *s = &x->list[i];
+        if (s->cost <= budget && (found == NULL || s->cost < found->cost)) found = s;
+    }
+    return found;
+}
+
+static void write_one(buffer *out, const extraction *x, const extract_budget *budget) {
+    const sentence *whole = budget->most > budget->wished ? shortest_within(x, budget->most) : NULL;
+    if (whole != NULL)
+        buffer_append_str(out, whole->text);
+    else
+        write_cut(out, x, budget->most);
+}
+
+static uar_status extract(buffer *out, extraction *x, const extract_budget *budget) {
     uar_status status = UAR_OK;
     for (size_t i = 0; i < x->passage_count && status == UAR_OK; i++)
         status = split(x, i);
@@ -323,12 +341,12 @@ static uar_status extract(buffer *out, extraction *x, uint64_t budget) {
     if (status == UAR_OK) status = weigh(x);
     if (status == UAR_OK) status = vocabulary_make(&x->said, &x->ar, x->count);
     size_t taken = 0;
-    if (status == UAR_OK) status = choose(x, budget, &taken);
+    if (status == UAR_OK) status = choose(x, budget->wished, &taken);
     if (status != UAR_OK) return status;
     if (taken != 0)
         write_chosen(out, x);
     else
-        write_cut(out, x, budget);
+        write_one(out, x, budget);
     return out->status;
 }
 
@@ -337,7 +355,7 @@ uar_status extract_sentences(buffer *out, const extract_passage *passages, size_
     extraction x = { .passages = passages, .passage_count = count, .unit = budget.unit, .key = key };
     arena_init(&x.ar, out->alloc);
     x.opened = (bool *)arena_zeroed(&x.ar, count + 1, sizeof *x.opened);
-    uar_status status = x.opened != NULL ? extract(out, &x, budget.most) : UAR_E_NOMEM;
+    uar_status status = x.opened != NULL ? extract(out, &x, &budget) : UAR_E_NOMEM;
     arena_dispose(&x.ar);
     return status;
 }

@@ -22,12 +22,14 @@ typedef enum extract_unit {
 
 /* How long the summary may become. */
 typedef struct extract_budget {
-    uint64_t most;
+    uint64_t wished;
+    uint64_t most; /* where no sentence is as short as wished; at least `wished` */
     extract_unit unit;
 } extract_budget;
 
-/* Append the chosen sentences to `out`, a line a passage. If every sentence is longer than the budget, the best is cut behind
- * a word. Nothing is appended if not even that fits. UAR_E_NOMEM, UAR_E_UTF8, or what the buffer says. */
+/* Append the chosen sentences to `out`, a line a passage. If each is longer than wished, the shortest that `most` has room
+ * for stands alone; if there is none, the best is cut behind a word. Nothing is appended if not even that fits. UAR_E_NOMEM,
+ * UAR_E_UTF8, or what the buffer says. */
 uar_status extract_sentences(buffer *out, const extract_passage *passages, size_t count, extract_budget budget,
                              term_key key);
 

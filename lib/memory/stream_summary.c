@@ -202,7 +202,8 @@ static uar_status apply_rule(summarising *s, const extract_passage *passages, ua
     if (s->span_count == 0) return error_set(err, UAR_E_INVALID, "there is nothing in the range to summarise");
     buffer text;
     buffer_init(&text, &s->memory->alloc, RANGE_TEXT_MAX * 2);
-    extract_budget budget = { rule_budget(s), EXTRACT_TOKENS };
+    uint64_t most = rule_budget(s);
+    extract_budget budget = { most, most, EXTRACT_TOKENS };
     uar_status status = extract_sentences(&text, passages, s->span_count, budget, s->memory->database.key);
     uar_str kept = { NULL, 0 };
     if (status == UAR_OK) {

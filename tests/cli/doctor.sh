@@ -163,7 +163,7 @@ new_store
 uar memory add "Ada lives in Oslo."
 uar --json memory reindex
 want code 0
-want out_is '{"reindexed":true,"state":"ready","pending":0,"embedder":"lexical","embedded":0,"unembedded":0}'
+want out_is '{"reindexed":true,"state":"ready","embedder":"lexical","embedded":0,"unembedded":0}'
 uar memory search "Where does Ada live?"
 want out_has "Ada lives in Oslo."
 uar --json doctor

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STORE_FILES 4
+static const char *const suffixes[STORE_FILES] = { "", "-wal", "-shm", "-journal" };
+
 void byte_scan_init(byte_scan *s) {
     memset(s, 0, sizeof *s);
 }
@@ -59,15 +62,42 @@ static size_t scan_file(const byte_scan *s, const char *path) {
 }
 
 size_t byte_scan_store(byte_scan *s, const char *path) {
-    static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
     size_t found = 0;
     if (s->count == 0) return 0;
     if (!s->is_sorted) qsort(s->patterns, s->count, sizeof *s->patterns, by_value);
     s->is_sorted = true;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < STORE_FILES; i++) {
         char name[512];
         snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
         found += scan_file(s, name);
     }
     return found;
+}
+
+static bool file_holds(const char *name, const char *text) {
+    FILE *file = fopen(name, "rb");
+    if (file == NULL) return false;
+    char *bytes = NULL;
+    size_t len = 0;
+    for (size_t got = 1; got != 0; len += got) {
+        bytes = realloc(bytes, len + (1 << 20));
+        if (bytes == NULL) abort();
+        got = fread(bytes + len, 1, 1 << 20, file);
+    }
+    fclose(file);
+    bool found = false;
+    size_t size = strlen(text);
+    for (size_t at = 0; at + size <= len && !found; at++)
+        found = memcmp(bytes + at, text, size) == 0;
+    free(bytes);
+    return found;
+}
+
+bool store_holds(const char *path, const char *text) {
+    for (size_t i = 0; i < STORE_FILES; i++) {
+        char name[512];
+        snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
+        if (file_holds(name, text)) return true;
+    }
+    return false;
 }

@@ -24,5 +24,7 @@ void byte_scan_dispose(byte_scan *s);
 void byte_scan_add(byte_scan *s, const void *bytes);
 /* How many places of the file at `path`, its -wal, -shm and -journal hold a pattern. Missing files hold none. */
 size_t byte_scan_store(byte_scan *s, const char *path);
+/* True if one of these files holds the text. */
+bool store_holds(const char *path, const char *text);
 
 #endif

@@ -1,29 +1,9 @@
 /* Deleting: what is gone, from where, and what the answer says. */
 #include "test_memory_fixture.h"
 
-#include <sqlite3.h>
+#include "support/byte_scan.h"
 
-/* True if any file of the store holds these bytes. */
-static bool bytes_remain(memory_fixture *f, const char *needle) {
-    const char *suffixes[] = { "", "-wal", "-shm", "-journal" };
-    size_t len = strlen(needle);
-    for (int i = 0; i < 4; i++) {
-        char path[300];
-        snprintf(path, sizeof path, "%s%s", f->path, suffixes[i]);
-        FILE *file = fopen(path, "rb");
-        if (file == NULL) continue;
-        char *bytes = malloc(1 << 24);
-        assert_non_null(bytes);
-        size_t got = fread(bytes, 1, 1 << 24, file);
-        fclose(file);
-        bool found = false;
-        for (size_t at = 0; at + len <= got && !found; at++)
-            found = memcmp(bytes + at, needle, len) == 0;
-        free(bytes);
-        if (found) return true;
-    }
-    return false;
-}
+#include <sqlite3.h>
 
 static uar_memory_outcome delete_record(memory_fixture *f, const char *user, uar_uuid id) {
     uar_identity who = user_of(user);
@@ -75,11 +55,12 @@ static void test_M6_text_history_and_superseded_facts_leave_the_files_bytes(void
     p.metadata = STR("{\"note\":\"QXZMETA\"}");
     uar_memory_change change;
     assert_int_equal(uar_memory_update_sync(&change, f->memory, &who, made.id, &p, NULL), UAR_OK);
-    assert_true(bytes_remain(f, "QXZROME") && bytes_remain(f, "QXZOSLO") && bytes_remain(f, "QXZBERGEN"));
+    assert_true(store_holds(f->path, "QXZROME") && store_holds(f->path, "QXZOSLO") &&
+                store_holds(f->path, "QXZBERGEN"));
     assert_int_equal(delete_record(f, "ann", made.id), UAR_MEMORY_OUTCOME_ERASED);
     const char *canaries[] = { "QXZROME", "QXZOSLO", "QXZBERGEN", "QXZMETA", "qxzrome", "qxzoslo", "qxzbergen" };
     for (size_t i = 0; i < sizeof canaries / sizeof canaries[0]; i++)
-        if (bytes_remain(f, canaries[i])) fail_msg("%s is still in the file", canaries[i]);
+        if (store_holds(f->path, canaries[i])) fail_msg("%s is still in the file", canaries[i]);
     assert_int_equal(count_of(f, "ann"), 40);
     assert_sound(f);
 }
@@ -106,7 +87,7 @@ static void test_M6_no_byte_survives_much_coming_and_going(void **state) {
         for (int i = 0; i < EACH; i += 2) {
             char canary[32];
             snprintf(canary, sizeof canary, "QXZ%02dX%02d ", round, i);
-            if (bytes_remain(f, canary)) fail_msg("%s is still in the file", canary);
+            if (store_holds(f->path, canary)) fail_msg("%s is still in the file", canary);
         }
     }
     assert_int_equal(count_of(f, "ann"), ROUNDS * EACH / 2);
@@ -131,7 +112,7 @@ static void test_M6_a_stray_copy_of_a_deleted_row_is_found_and_removed(void **st
                      SQLITE_OK);
     sqlite3_close(db);
     assert_int_equal(delete_record(f, "ann", made.id), UAR_MEMORY_OUTCOME_ERASED);
-    assert_false(bytes_remain(f, "QXZSTRAY"));
+    assert_false(store_holds(f->path, "QXZSTRAY"));
     assert_int_equal(count_of(f, "ann"), 20);
     assert_sound(f);
 }
@@ -148,13 +129,13 @@ static void test_M6_a_reader_in_the_way_makes_the_erasure_pending_and_it_is_made
     uar_memory_stats stats;
     assert_int_equal(uar_memory_stats_sync(&stats, f->memory, &who, NULL, NULL), UAR_OK);
     assert_int_equal(stats.pending, 1);
-    assert_true(bytes_remain(f, "QXZPENDING"));
+    assert_true(store_holds(f->path, "QXZPENDING"));
     assert_int_equal(sqlite3_exec(reader, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(reader);
     uint64_t pending = 9;
     assert_int_equal(uar_memory_clean_sync(&pending, f->memory, NULL), UAR_OK);
     assert_int_equal(pending, 0);
-    assert_false(bytes_remain(f, "QXZPENDING"));
+    assert_false(store_holds(f->path, "QXZPENDING"));
 }
 
 static void test_M7_a_bulk_delete_without_a_filter_is_refused(void **state) {
@@ -213,7 +194,7 @@ static void a_large_bulk_delete_leaves_no_bytes_either(void **state) {
     uar_memory_erasure sum;
     assert_int_equal(uar_memory_delete_where_sync(&sum, f->memory, &who, &filter, NULL), UAR_OK);
     assert_int_equal(sum.erased, 400);
-    assert_false(bytes_remain(f, "QXZBULK"));
+    assert_false(store_holds(f->path, "QXZBULK"));
     assert_int_equal(count_of(f, "bob"), 1);
     assert_sound(f);
 }

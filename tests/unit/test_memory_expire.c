@@ -1,6 +1,8 @@
 /* Records that expire: from their time on they are in no answer, swept or not; a sweep takes their bytes. */
 #include "test_memory_fixture.h"
 
+#include "support/byte_scan.h"
+
 #define HOUR INT64_C(3600000)
 
 static uar_memory_change add_until(memory_fixture *f, const char *text, int64_t expires_ms) {
@@ -13,34 +15,6 @@ static uint64_t sweep(memory_fixture *f) {
     uint64_t erased = 99;
     assert_int_equal(uar_memory_sweep_sync(&erased, f->memory, NULL), UAR_OK);
     return erased;
-}
-
-static bool file_holds(const char *path, const char *text) {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) return false;
-    char *bytes = NULL;
-    size_t len = 0;
-    for (int c; (c = fgetc(file)) != EOF;) {
-        if (len % 65536 == 0) bytes = realloc(bytes, len + 65536);
-        assert_non_null(bytes);
-        bytes[len++] = (char)c;
-    }
-    fclose(file);
-    bool found = false;
-    for (size_t i = 0; !found && i + strlen(text) <= len; i++)
-        found = memcmp(bytes + i, text, strlen(text)) == 0;
-    free(bytes);
-    return found;
-}
-
-static bool any_file_holds(memory_fixture *f, const char *text) {
-    static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
-    for (size_t i = 0; i < 4; i++) {
-        char path[300];
-        snprintf(path, sizeof path, "%s%s", f->path, suffixes[i]);
-        if (file_holds(path, text)) return true;
-    }
-    return false;
 }
 
 static uar_status nothing_is_written(void *ctx, uar_str line) {
@@ -118,10 +92,10 @@ static void test_M6_a_sweep_takes_expired_records_with_all_versions_from_the_fil
     atomic_fetch_add(&f->now, 10);
     assert_int_equal(uar_memory_update_sync(&made, f->memory, &who, made.id, &p, NULL), UAR_OK);
     assert_int_equal(sweep(f), 0);
-    assert_true(any_file_holds(f, "canarybird-one"));
+    assert_true(store_holds(f->path, "canarybird-one"));
     atomic_store(&f->now, FIXTURE_START + HOUR);
     assert_int_equal(sweep(f), 1);
-    assert_false(any_file_holds(f, "canarybird"));
+    assert_false(store_holds(f->path, "canarybird"));
     assert_int_equal(count_of(f, "ann"), 1);
     assert_int_equal(sweep(f), 0);
     assert_sound(f);
@@ -137,7 +111,7 @@ static void a_sweep_of_many_goes_in_batches(void **state) {
     (void)add_text(f, "ann", "it stays");
     atomic_store(&f->now, FIXTURE_START + 2 * HOUR);
     assert_int_equal(sweep(f), 300);
-    assert_false(any_file_holds(f, "short-lived"));
+    assert_false(store_holds(f->path, "short-lived"));
     assert_int_equal(count_of(f, "ann"), 1);
     assert_sound(f);
 }
@@ -148,7 +122,7 @@ static void opening_sweeps(void **state) {
     atomic_store(&f->now, FIXTURE_START + HOUR);
     fixture_reopen(f);
     assert_int_equal(sweep(f), 0);
-    assert_false(any_file_holds(f, "canarybird"));
+    assert_false(store_holds(f->path, "canarybird"));
 }
 
 static void writes_sweep_at_most_once_a_minute(void **state) {
@@ -156,10 +130,10 @@ static void writes_sweep_at_most_once_a_minute(void **state) {
     (void)add_until(f, "canarybird sings", FIXTURE_START + 1000);
     atomic_store(&f->now, FIXTURE_START + 2000);
     (void)add_text(f, "ann", "too early for a sweep");
-    assert_true(any_file_holds(f, "canarybird"));
+    assert_true(store_holds(f->path, "canarybird"));
     atomic_store(&f->now, FIXTURE_START + 60000);
     (void)add_text(f, "ann", "now is the time");
-    assert_false(any_file_holds(f, "canarybird"));
+    assert_false(store_holds(f->path, "canarybird"));
     assert_int_equal(count_of(f, "ann"), 2);
 }
 
@@ -198,7 +172,7 @@ static void what_an_expired_fact_superseded_stays(void **state) {
     atomic_store(&f->now, FIXTURE_START + HOUR);
     assert_int_equal(sweep(f), 1);
     uar_memory_records_free(get_record(f, "ann", home.id));
-    assert_false(any_file_holds(f, "hotel"));
+    assert_false(store_holds(f->path, "hotel"));
     assert_sound(f);
 }
 

@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include "support/byte_scan.h"
 #include "support/probe_alloc.h"
 
 typedef struct sweep {
@@ -260,28 +261,6 @@ static void every_call_survives_the_failure_of_each_allocation(void **state) {
     assert_true(s.faults > 300);
 }
 
-/* True if any file of the store holds these bytes. */
-static bool bytes_remain(memory_fixture *f, const char *needle) {
-    const char *suffixes[] = { "", "-wal", "-shm", "-journal" };
-    size_t len = strlen(needle);
-    for (int i = 0; i < 4; i++) {
-        char path[300];
-        snprintf(path, sizeof path, "%s%s", f->path, suffixes[i]);
-        FILE *file = fopen(path, "rb");
-        if (file == NULL) continue;
-        char *bytes = malloc(1 << 24);
-        assert_non_null(bytes);
-        size_t got = fread(bytes, 1, 1 << 24, file);
-        fclose(file);
-        bool found = false;
-        for (size_t at = 0; at + len <= got && !found; at++)
-            found = memcmp(bytes + at, needle, len) == 0;
-        free(bytes);
-        if (found) return true;
-    }
-    return false;
-}
-
 static void delete_item(memory_fixture *f, const char *user, uar_uuid id) {
     uar_identity who = user_of(user);
     uar_memory_change change;
@@ -333,7 +312,7 @@ static void assert_no_canary(memory_fixture *f, int serial) {
         size_t len = strlen(canary);
         for (size_t k = 0; k <= len; k++)
             folded[k] = (char)(canary[k] >= 'A' && canary[k] <= 'Z' ? canary[k] + 32 : canary[k]);
-        if (bytes_remain(f, canary) || bytes_remain(f, folded)) fail_msg("%s is still in the file", canary);
+        if (store_holds(f->path, canary) || store_holds(f->path, folded)) fail_msg("%s is still in the file", canary);
     }
 }
 
@@ -346,7 +325,8 @@ static void test_M6_a_deleted_entity_leaves_the_files_bytes_with_all_that_hangs_
         observe(f, "ann", stays, text);
     }
     uar_uuid id = put_canary(f, "ann", 900, stays, 5000);
-    assert_true(bytes_remain(f, "QXZNAME900") && bytes_remain(f, "QXZTEXT900") && bytes_remain(f, "QXZTYPE900"));
+    assert_true(store_holds(f->path, "QXZNAME900") && store_holds(f->path, "QXZTEXT900") &&
+                store_holds(f->path, "QXZTYPE900"));
     delete_item(f, "ann", id);
     assert_no_canary(f, 900);
     uar_memory_graph_stats stats = graph_stats(f, "ann");
@@ -364,7 +344,7 @@ static void test_M6_what_a_merge_took_over_leaves_with_the_entity(void **state) 
     uar_memory_change change;
     assert_int_equal(uar_memory_graph_rename_sync(&change, f->memory, &who, from, STR("QXZNAME702"), NULL), UAR_OK);
     assert_int_equal(uar_memory_graph_merge_sync(&change, f->memory, &who, into, from, NULL), UAR_OK);
-    assert_true(bytes_remain(f, "QXZNAME702") && bytes_remain(f, "QXZTEXT701"));
+    assert_true(store_holds(f->path, "QXZNAME702") && store_holds(f->path, "QXZTEXT701"));
     delete_item(f, "ann", from); /* the old id stands for the whole */
     for (int serial = 700; serial < 703; serial++)
         assert_no_canary(f, serial);
@@ -381,8 +361,8 @@ static void test_M6_a_forgotten_relation_or_observation_leaves_alone(void **stat
     uar_uuid relation = relate(f, "ann", a, "QXZTYPE1", b);
     delete_item(f, "ann", note);
     delete_item(f, "ann", relation);
-    assert_false(bytes_remain(f, "QXZTEXT1") || bytes_remain(f, "QXZTYPE1"));
-    assert_true(bytes_remain(f, "KEPT"));
+    assert_false(store_holds(f->path, "QXZTEXT1") || store_holds(f->path, "QXZTYPE1"));
+    assert_true(store_holds(f->path, "KEPT"));
     uar_memory_graph *g = observations_of(f, "ann", a, NULL);
     assert_int_equal(g->observation_count, 1);
     assert_true(uar_uuid_equal(g->observations[0].id, kept));

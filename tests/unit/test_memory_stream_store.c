@@ -1,34 +1,14 @@
 /* Task streams in their file: several processes, killed writers, and bytes that must be gone. */
 #include "test_memory_stream_fixture.h"
 
+#include "support/byte_scan.h"
+
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
 
 #define WRITERS 2
 #define EACH 50
-
-/* True if any file of the store holds these bytes. */
-static bool bytes_remain(memory_fixture *f, const char *needle) {
-    const char *suffixes[] = { "", "-wal", "-shm", "-journal" };
-    size_t len = strlen(needle);
-    for (int i = 0; i < 4; i++) {
-        char path[300];
-        snprintf(path, sizeof path, "%s%s", f->path, suffixes[i]);
-        FILE *file = fopen(path, "rb");
-        if (file == NULL) continue;
-        char *bytes = malloc(1 << 24);
-        assert_non_null(bytes);
-        size_t got = fread(bytes, 1, 1 << 24, file);
-        fclose(file);
-        bool found = false;
-        for (size_t at = 0; at + len <= got && !found; at++)
-            found = memcmp(bytes + at, needle, len) == 0;
-        free(bytes);
-        if (found) return true;
-    }
-    return false;
-}
 
 static uar_memory_outcome delete_stream(memory_fixture *f, uar_uuid id) {
     uar_identity who = user_of("ann");
@@ -90,10 +70,10 @@ static void test_M6_names_texts_keys_metadata_and_summaries_leave_the_files_byte
     const char *canaries[] = { "QXZNAME", "QXZSTREAMMETA", "QXZTEXT",    "QXZKEY",
                                "QXZROLE", "QXZENTRYMETA",  "QXZSESSION", "QXZSUMMARY" };
     for (size_t i = 0; i < sizeof canaries / sizeof canaries[0]; i++)
-        assert_true(bytes_remain(f, canaries[i]));
+        assert_true(store_holds(f->path, canaries[i]));
     assert_int_equal(delete_stream(f, id), UAR_MEMORY_OUTCOME_ERASED);
     for (size_t i = 0; i < sizeof canaries / sizeof canaries[0]; i++)
-        if (bytes_remain(f, canaries[i])) fail_msg("%s is still in the file", canaries[i]);
+        if (store_holds(f->path, canaries[i])) fail_msg("%s is still in the file", canaries[i]);
     uar_memory_stream_entries *e = read_entries(f, "ann", stays, 0, false, 100);
     assert_int_equal(e->count, 60);
     uar_memory_stream_entries_free(e);
@@ -129,9 +109,9 @@ static void test_M6_no_byte_of_a_stream_survives_much_coming_and_going(void **st
         for (int k = 0; k < STREAMS; k += 2) {
             char canary[32];
             snprintf(canary, sizeof canary, "QXZ%02dX%02d ", round, k);
-            if (bytes_remain(f, canary)) fail_msg("%s is still in the file", canary);
+            if (store_holds(f->path, canary)) fail_msg("%s is still in the file", canary);
             snprintf(canary, sizeof canary, "QXZ%02dN%02d", round, k);
-            if (bytes_remain(f, canary)) fail_msg("%s is still in the file", canary);
+            if (store_holds(f->path, canary)) fail_msg("%s is still in the file", canary);
         }
     }
     assert_sound(f);
@@ -151,9 +131,9 @@ static void test_M6_a_stray_copy_of_an_entry_is_found_and_removed(void **state) 
                      NULL, NULL, NULL),
         SQLITE_OK);
     sqlite3_close(db);
-    assert_true(bytes_remain(f, "QXZSTRAY"));
+    assert_true(store_holds(f->path, "QXZSTRAY"));
     assert_int_equal(delete_stream(f, id), UAR_MEMORY_OUTCOME_ERASED);
-    assert_false(bytes_remain(f, "QXZSTRAY"));
+    assert_false(store_holds(f->path, "QXZSTRAY"));
     assert_sound(f);
 }
 
@@ -174,7 +154,7 @@ static void test_M6_a_reader_in_the_way_makes_the_erasure_of_a_stream_pending(vo
     uint64_t pending = 9;
     assert_int_equal(uar_memory_clean_sync(&pending, f->memory, NULL), UAR_OK);
     assert_int_equal(pending, 0);
-    assert_false(bytes_remain(f, "QXZPENDING"));
+    assert_false(store_holds(f->path, "QXZPENDING"));
 }
 
 /* A child speaks by its exit status: cmocka's state is the parent's. */
