@@ -42,6 +42,8 @@ typedef struct place {
 
 /* The key of a place; its len is 0 if an id that the scope needs is absent. */
 void segment_key_of(segment_key *out, const place *p);
+/* What is said then: UAR_E_INVALID. `what` has no place, "memory" say. */
+uar_status caller_lacks_id(const char *what, uar_memory_scope scope, uar_error *err);
 /* The number of a segment; 0 if nothing was written there yet. */
 uar_status segment_number_find(int64_t *out, database *db, const segment_key *key, uar_error *err);
 /* Find it or make it, inside a write transaction. */
