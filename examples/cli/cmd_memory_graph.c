@@ -85,11 +85,15 @@ static int relation_between(uar_uuid *out, const graph_session *s) {
     filter.type = uar_str_of(operands[1]);
     filter.direction = UAR_MEMORY_DIRECTION_OUT;
     filter.max_length = 1;
+    filter.max_visited = 1000000; /* the relations of one entity, however many it has */
     uar_memory_paths *paths = NULL;
     uar_error err = UAR_ERROR_INIT;
     if (code == CODE_OK &&
         uar_memory_graph_paths_sync(&paths, s->memory, &s->who, from, to, &filter, 1, &err) != UAR_OK)
         return graph_fault(s, &err);
+    if (code == CODE_OK && paths->count == 0 && paths->truncated)
+        return uar_memory_paths_free(paths), report_usage(s->app, "give the id of the relation",
+                                                          "'%s' has too many relations to look through", operands[0]);
     if (code == CODE_OK && (paths->count == 0 || paths->paths[0].length == 0))
         code = report(s->app, UAR_E_NOT_FOUND, "see 'uar memory graph neighbours'", "'%s' doesn't '%s' '%s' now",
                       operands[0], operands[1], operands[2]);
