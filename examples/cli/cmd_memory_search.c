@@ -15,10 +15,10 @@ enum { LIMIT_DEFAULT = 10, LIMIT_MOST = 1000 };
 
 /* One line of a batch, read. */
 typedef struct question {
-    cJSON *line; /* what the filter points into */
-    char *metadata;
+    cJSON *line;  /* what the filter points into, */
+    uar_str text; /* and its text */
     uar_memory_filter filter;
-    const char *text;
+    const char *query;
     size_t limit;
 } question;
 
@@ -29,10 +29,8 @@ typedef struct batch {
 } batch;
 
 static void batch_free(batch *b) {
-    for (size_t i = 0; i < b->count; i++) {
+    for (size_t i = 0; i < b->count; i++)
         cJSON_Delete(b->items[i].line);
-        free(b->items[i].metadata);
-    }
     free(b->items);
 }
 
@@ -60,25 +58,20 @@ static bool read_limit(size_t *out, const cJSON *value) {
 /* Fill a question from its parsed line; `fault` names the key that is wrong. */
 static bool read_members(question *q, const char **fault) {
     for (const cJSON *member = q->line->child; member != NULL; member = member->next) {
-        char *kept = NULL;
         bool fine = true;
         *fault = member->string;
         if (strcmp(member->string, "query") == 0) {
             fine = cJSON_IsString(member);
-            q->text = member->valuestring;
+            q->query = member->valuestring;
         } else if (strcmp(member->string, "limit") == 0) {
             fine = read_limit(&q->limit, member);
         } else {
-            fine = filter_from_json(&q->filter, &kept, member);
-            if (kept != NULL) {
-                free(q->metadata);
-                q->metadata = kept;
-            }
+            fine = filter_from_json(&q->filter, q->text, member);
         }
         if (!fine) return false;
     }
     *fault = "query";
-    return q->text != NULL;
+    return q->query != NULL;
 }
 
 static int read_question(batch *b, const app *a, const char *path, size_t number, uar_str line) {
@@ -88,6 +81,7 @@ static int read_question(batch *b, const app *a, const char *path, size_t number
     question *q = batch_grow(b);
     uar_memory_filter_init(&q->filter);
     q->limit = LIMIT_DEFAULT;
+    q->text = line;
     q->line = json_parse(line, &at, &why);
     if (why != NULL) return report_usage(a, NULL, "%s:%zu:%zu: %s", path, number, at + 1, why);
     if (!cJSON_IsObject(q->line)) return report_usage(a, NULL, "%s:%zu: a line must be a JSON object", path, number);
@@ -99,6 +93,7 @@ static int read_question(batch *b, const app *a, const char *path, size_t number
 
 static int read_batch(batch *b, const app *a, const char *path, uar_str text) {
     size_t number = 0;
+    text = text_without_mark(text);
     for (size_t begin = 0; begin < text.len;) {
         const char *feed = memchr(text.ptr + begin, '\n', text.len - begin);
         size_t end = feed != NULL ? (size_t)(feed - text.ptr) : text.len;
@@ -135,7 +130,7 @@ static int search_batch(app *a, const char *path) {
     lines.json = true;
     for (size_t i = 0; code == CODE_OK && i < questions.count && output_fault() == 0; i++) {
         const question *q = &questions.items[i];
-        code = search(&lines, memory, q->text, &q->filter, q->limit);
+        code = search(&lines, memory, q->query, &q->filter, q->limit);
     }
     uar_memory_free(memory);
     batch_free(&questions);

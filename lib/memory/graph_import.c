@@ -2,6 +2,7 @@
  * transaction, each in a savepoint of its own: a line that is refused changes nothing, but for a named entity, of which only
  * the observations that can't be kept are left out. No lock is held while a fault is told. */
 #include "base/str.h"
+#include "base/utf8.h"
 #include "memory/graph.h"
 #include "memory/graph_json.h"
 
@@ -476,6 +477,7 @@ uar_status uar_memory_graph_import_sync(uar_memory_graph_imported *out, uar_memo
     uar_allocator alloc = memory->alloc;
     im.items = (import_item *)alloc_zeroed(&alloc, WINDOW, sizeof *im.items);
     if (im.items == NULL) return error_plain(err, UAR_E_NOMEM);
+    lines = utf8_without_mark(lines);
     memory_pin(memory); /* the host may free it in a callback */
     status = import_pass(&im, lines, true, err);
     if (status == UAR_OK) status = import_pass(&im, lines, false, err);
