@@ -122,6 +122,7 @@ static uar_status hanging_lines(exporting *x, sql_id sql, line_fn line, uar_erro
     caller_bind(&q, &x->who);
     query_int(&q, 18, x->after);
     query_int(&q, 19, until);
+    if (sql == SQL_GRAPH_EXPORT_LINKS) query_int(&q, 20, x->filter.time);
     int64_t last = 0;
     status = write_lines(x, &q, line, &last, err);
     x->after = until;

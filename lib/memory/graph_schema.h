@@ -195,16 +195,16 @@ static const char graph_schema_sql[] =
     X(GRAPH_LINKED_ENTITIES, SQL_GRAPH_ENTITY " FROM graph_link l CROSS JOIN graph_entity e ON e.num = l.entity"       \
                                               " JOIN segment s ON s.id = e.seg WHERE l.record = ?20"                   \
                                               " AND " SQL_SEES_ENTITY " AND e.num > ?18 ORDER BY e.num LIMIT ?19")     \
-    X(GRAPH_LINKED_RECORDS,                                                                                            \
-      "SELECT v.num FROM graph_link l CROSS JOIN version v ON v.id = l.record AND v.current = 1"                       \
-      " WHERE l.entity = ?20 AND +v.seg IN " SQL_VISIBLE " AND v.num > ?18 ORDER BY v.num LIMIT ?19")                  \
+    X(GRAPH_LINKED_RECORDS, "SELECT v.num FROM graph_link l CROSS JOIN version v ON v.id = l.record AND v.current = 1" \
+                            " WHERE l.entity = ?20 AND +v.seg IN " SQL_VISIBLE                                         \
+                            " AND v.num > ?18 AND " SQL_UNEXPIRED("?21") " ORDER BY v.num LIMIT ?19")                  \
     X(GRAPH_EXPORT_FORWARDS, "SELECT e.num, f.id, e.id FROM graph_entity e INDEXED BY graph_entity_seg"                \
                              " CROSS JOIN graph_forward f ON f.entity = e.num WHERE e.seg IN " SQL_VISIBLE             \
                              " AND e.num > ?18 AND e.num <= ?19 ORDER BY e.num, f.id")                                 \
     X(GRAPH_EXPORT_LINKS, "SELECT e.num, l.record, e.id FROM graph_entity e INDEXED BY graph_entity_seg"               \
                           " CROSS JOIN graph_link l ON l.entity = e.num CROSS JOIN version v ON v.id = l.record"       \
                           " AND v.current = 1 WHERE e.seg IN " SQL_VISIBLE " AND +v.seg IN " SQL_VISIBLE               \
-                          " AND e.num > ?18 AND e.num <= ?19 ORDER BY e.num, l.record")                                \
+                          " AND e.num > ?18 AND e.num <= ?19 AND " SQL_UNEXPIRED("?20") " ORDER BY e.num, l.record")   \
     X(GRAPH_ENTITY_AHEAD,                                                                                              \
       "SELECT max(num) FROM (SELECT e.num AS num FROM segment s CROSS JOIN graph_entity e"                             \
       " ON e.num IN (" SQL_NEXT_ENTITIES ") WHERE s.id IN " SQL_VISIBLE " ORDER BY e.num LIMIT ?19)")                  \
@@ -220,7 +220,7 @@ static const char graph_schema_sql[] =
       " e.num = o.entity WHERE o.seg IN " SQL_VISIBLE " AND +e.seg IN " SQL_VISIBLE SQL_HOLDS("o"))                    \
     X(GRAPH_COUNT_LINKS, "SELECT count(*) FROM graph_entity e INDEXED BY graph_entity_seg CROSS JOIN graph_link l ON"  \
                          " l.entity = e.num CROSS JOIN version v ON v.id = l.record AND v.current = 1"                 \
-                         " WHERE e.seg IN " SQL_VISIBLE " AND +v.seg IN " SQL_VISIBLE)                                 \
+                         " WHERE e.seg IN " SQL_VISIBLE " AND +v.seg IN " SQL_VISIBLE " AND " SQL_UNEXPIRED("?11"))    \
     X(GRAPH_POSTING_ADD, "INSERT INTO graph_posting(seg, term, entity, document, count, length)"                       \
                          " VALUES(?18, ?19, ?20, ?21, ?22, ?23)")                                                      \
     X(GRAPH_POSTING_DROP,                                                                                              \
