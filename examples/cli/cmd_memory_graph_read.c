@@ -265,8 +265,9 @@ static void print_paths(const graph_session *s, const uar_memory_paths *paths) {
         return;
     }
     for (size_t i = 0; i < paths->count; i++)
-        print_path(s, &paths->paths[i]);
+        if (paths->paths[i].length > 0) print_path(s, &paths->paths[i]);
     if (s->app->quiet) return;
+    if (paths->count == 1 && paths->paths[0].length == 0) fprintf(stderr, "uar: both are one entity\n");
     if (paths->count == 0) fprintf(stderr, "uar: no path%s\n", paths->truncated ? " within the bounds" : "");
     if (paths->count > 0 && paths->truncated) fprintf(stderr, "uar: there may be more: a bound was met\n");
 }

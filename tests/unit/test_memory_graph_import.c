@@ -3,6 +3,8 @@
 
 #include "test_memory_graph_fixture.h"
 
+#include <uar/memory_stream.h>
+
 #include "base/buffer.h"
 #include "memory/database.h"
 
@@ -83,6 +85,7 @@ static void a_byte_order_mark_before_the_first_line_is_no_fault(void **state) {
 static void free_at_refusal(void *ctx, uint64_t line, const uar_error *err) {
     (void)line, (void)err;
     memory_fixture *f = ctx;
+    if (f->memory == NULL) return;
     uar_memory_free(f->memory);
     f->memory = NULL;
 }
@@ -90,23 +93,37 @@ static void free_at_refusal(void *ctx, uint64_t line, const uar_error *err) {
 static uar_status free_at_line(void *ctx, uar_str line) {
     (void)line;
     memory_fixture *f = ctx;
-    uar_memory_free(f->memory);
+    if (f->memory != NULL) uar_memory_free(f->memory);
     f->memory = NULL;
     return UAR_OK;
 }
 
-static void test_N1_a_host_may_free_the_memory_inside_its_callbacks(void **state) {
+static void assert_freed(memory_fixture *f) {
+    assert_null(f->memory);
+    f->memory = fixture_open(f);
+}
+
+static void test_N1_a_host_may_free_the_memory_inside_the_callbacks_of_imports_and_exports(void **state) {
     memory_fixture *f = *state;
     uar_identity who = user_of("ann");
     put_entity(f, "ann", "Ada", "");
     put_entity(f, "ann", "Bob", "");
-    uar_memory_graph_imported sum;
-    uar_str lines = STR("nonsense\n{\"type\":\"entity\",\"name\":\"C\",\"entityType\":\"x\",\"observations\":[]}\n");
-    (void)uar_memory_graph_import_sync(&sum, f->memory, &who, lines, NULL, free_at_refusal, f, NULL);
-    assert_null(f->memory);
-    f->memory = fixture_open(f);
+    add_text(f, "ann", "Ada knows Bob");
+    uar_memory_graph_imported graph;
+    uar_memory_stream_imported streams;
+    uar_str lines = STR("nonsense\n{\"v\":1,\"kind\":\"stream\",\"name\":\"plan\"}\n");
+    (void)uar_memory_stream_import_sync(&streams, f->memory, &who, lines, free_at_refusal, f, NULL);
+    assert_freed(f);
+    (void)uar_memory_graph_import_sync(&graph, f->memory, &who, lines, NULL, free_at_refusal, f, NULL);
+    assert_freed(f);
     (void)uar_memory_graph_export_sync(f->memory, &who, free_at_line, f, NULL);
-    assert_null(f->memory);
+    assert_freed(f);
+    (void)uar_memory_export_sync(f->memory, &who, NULL, free_at_line, f, NULL);
+    assert_freed(f);
+    uar_memory_stream_filter all;
+    uar_memory_stream_filter_init(&all);
+    (void)uar_memory_stream_export_sync(f->memory, &who, &all, free_at_line, f, NULL);
+    assert_freed(f);
 }
 
 static void a_time_of_1970_is_a_time(void **state) {
@@ -258,7 +275,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(a_line_refused_among_many_leaves_nothing_of_itself),
         MEMORY_TEST(a_byte_order_mark_before_the_first_line_is_no_fault),
-        MEMORY_TEST(test_N1_a_host_may_free_the_memory_inside_its_callbacks),
+        MEMORY_TEST(test_N1_a_host_may_free_the_memory_inside_the_callbacks_of_imports_and_exports),
         MEMORY_TEST(a_time_of_1970_is_a_time),
         MEMORY_TEST(test_M8_what_three_rows_become_is_trusted_like_the_least_of_them),
         MEMORY_TEST(what_a_page_or_a_relation_costs_does_not_grow_with_its_hub),
