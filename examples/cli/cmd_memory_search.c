@@ -23,6 +23,8 @@ typedef struct question {
 } question;
 
 typedef struct batch {
+    uar_memory_filter filter; /* of lines that don't say otherwise: the options */
+    size_t limit;             /* the same */
     question *items;
     size_t count;
     size_t capacity;
@@ -79,8 +81,8 @@ static int read_question(batch *b, const app *a, const char *path, size_t number
     const char *why = NULL;
     const char *key = "";
     question *q = batch_grow(b);
-    uar_memory_filter_init(&q->filter);
-    q->limit = LIMIT_DEFAULT;
+    q->filter = b->filter;
+    q->limit = b->limit;
     q->text = line;
     q->line = json_parse(line, &at, &why);
     if (why != NULL) return report_usage(a, NULL, "%s:%zu:%zu: %s", path, number, at + 1, why);
@@ -119,9 +121,9 @@ static int search(const app *a, uar_memory *memory, const char *text, const uar_
     return CODE_OK;
 }
 
-static int search_batch(app *a, const char *path) {
+static int search_batch(app *a, const char *path, const uar_memory_filter *filter, size_t limit) {
     text_buffer text = { 0 };
-    batch questions = { 0 };
+    batch questions = { .filter = *filter, .limit = limit };
     uar_memory *memory = NULL;
     int code = file_read(&text, a, path, "the batch");
     if (code == CODE_OK) code = read_batch(&questions, a, path, text_str(&text));
@@ -138,24 +140,29 @@ static int search_batch(app *a, const char *path) {
     return code;
 }
 
+static int search_one(app *a, const uar_memory_filter *filter, size_t limit) {
+    uar_memory *memory = NULL;
+    const char *text = a->args.operands[0];
+    size_t len = strlen(text);
+    if (text_fault(text, len) < len) return report(a, UAR_E_UTF8, NULL, "the question is not valid UTF-8");
+    int code = stores_memory_open(&memory, a);
+    if (code != CODE_OK) return code;
+    code = search(a, memory, text, filter, limit);
+    uar_memory_free(memory);
+    return code;
+}
+
 int cmd_memory_search(app *a) {
     const char *path = args_get(&a->args, "batch");
     bool asked = a->args.operand_count == 1;
     if ((path != NULL) == asked)
         return report_usage(a, "see 'uar memory search --help'", "search takes a question or --batch FILE");
-    if (path != NULL) return search_batch(a, path);
     uar_memory_filter filter;
     uint64_t limit = 0;
-    uar_memory *memory = NULL;
-    const char *text = a->args.operands[0];
-    size_t len = strlen(text);
-    if (text_fault(text, len) < len) return report(a, UAR_E_UTF8, NULL, "the question is not valid UTF-8");
     int code = pages_limit(&limit, a);
     if (code == CODE_OK && limit > LIMIT_MOST) return report_usage(a, NULL, "--limit takes 1 to %d", LIMIT_MOST);
     if (code == CODE_OK) code = filter_from_args(&filter, NULL, a);
-    if (code == CODE_OK) code = stores_memory_open(&memory, a);
     if (code != CODE_OK) return code;
-    code = search(a, memory, text, &filter, limit > 0 ? (size_t)limit : LIMIT_DEFAULT);
-    uar_memory_free(memory);
-    return code;
+    size_t most = limit > 0 ? (size_t)limit : LIMIT_DEFAULT;
+    return path != NULL ? search_batch(a, path, &filter, most) : search_one(a, &filter, most);
 }

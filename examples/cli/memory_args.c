@@ -149,6 +149,8 @@ int filter_from_args(uar_memory_filter *out, bool *given, const app *a) {
 /* One name, or an array of names, as bits. */
 static bool json_names(uint32_t *bits, const cJSON *value, bool scopes) {
     const cJSON *each = cJSON_IsArray(value) ? value->child : value;
+    if (each == NULL) return false;
+    *bits = 0;
     for (; each != NULL; each = cJSON_IsArray(value) ? each->next : NULL) {
         uar_memory_scope scope;
         uar_memory_type type;
@@ -183,6 +185,10 @@ bool filter_from_json(uar_memory_filter *filter, uar_str line, const cJSON *memb
     if (strcmp(key, "since") == 0) return json_date(&filter->after_ms, member);
     if (strcmp(key, "before") == 0) return json_date(&filter->before_ms, member);
     if (strcmp(key, "as_of") == 0) return json_date(&filter->as_of_ms, member);
+    if (strcmp(key, "include_past") == 0) {
+        filter->include_past = cJSON_IsTrue(member);
+        return cJSON_IsBool(member);
+    }
     if (strcmp(key, "metadata") != 0 || !cJSON_IsObject(member)) return false;
     filter->metadata = json_raw_member(line, key);
     return filter->metadata.ptr != NULL;

@@ -422,4 +422,21 @@ want code 0
 want out_has "Marked by an editor"
 end
 
+it "options count for the lines of a batch that don't say otherwise"
+new_store
+uar memory add "The ferry of the user"
+uar memory add "The ferry of the session" --scope session
+printf '%s\n' '{"query":"ferry"}' '{"query":"ferry","scope":"session"}' '{"query":"ferry","limit":2,"include_past":true}' \
+    '{"query":"ferry","scope":["user","session"],"limit":1}' >batch
+uar memory search --batch batch --scope user --limit 1
+want code 0
+want same "$(grep -c 'ferry of the user' out)" 2
+want same "$(sed -n 2p out | grep -c 'ferry of the session')" 1
+want same "$(sed -n 4p out | grep -o '"id"' | wc -l)" 1
+printf '%s\n' '{"query":"ferry","scope":[]}' >batch
+uar memory search --batch batch
+want code 2
+want err_has '"scope" is missing, unknown or not usable'
+end
+
 plan
