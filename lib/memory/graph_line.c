@@ -73,7 +73,7 @@ static int64_t time_of(reader *r, const char *key) {
     uar_str text = text_of(r, key);
     int64_t ms = 0;
     if (text.ptr != NULL && time_parse(&ms, text) != UAR_OK) refuse(r, key);
-    return ms;
+    return text.ptr != NULL && ms == 0 ? 1 : ms; /* 0 would be no time */
 }
 
 static uint64_t number_in(reader *r, const cJSON *object, const char *key) {

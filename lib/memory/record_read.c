@@ -51,7 +51,7 @@ static int64_t time_of(reader *r, const char *key, int64_t none) {
     uar_str text = text_of(r, r->root, key);
     int64_t ms = none;
     if (text.ptr != NULL && time_parse(&ms, text) != UAR_OK) refuse(r, key);
-    return ms;
+    return text.ptr != NULL && ms == none ? none + 1 : ms; /* a time that is said is never none */
 }
 
 static uint64_t number_of(reader *r, const cJSON *object, const char *key) {
