@@ -20,6 +20,7 @@ uar_status version_replace(uar_memory *memory, const version *old, version *next
         kept.terms_len = 0;
         kept.length = 0;
     }
+    if (old->r.revision >= INT64_MAX) return error_set(err, UAR_E_TOO_LARGE, "the record has no next revision");
     next->num = old->num;
     next->r.revision = old->r.revision + 1;
     uar_status status = content_mark(next, memory, err);

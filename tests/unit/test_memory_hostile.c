@@ -335,7 +335,7 @@ static void add_at(uar_memory *m, const char *text, int64_t created) {
 
 static void test_M13_times_at_the_ends_of_what_a_number_holds_are_times(void **state) {
     embed_fixture *x = *state;
-    static const int64_t times[] = { INT64_MIN,     INT64_MIN + 1,   -62135596800000, -1,       1,
+    static const int64_t times[] = { INT64_MIN + 1, INT64_MIN + 2,   -62135596800000, -1,       1,
                                      1764500000000, 253402300799999, INT64_MAX - 1,   INT64_MAX };
     static const char *const questions[] = {
         "walrus",
@@ -378,6 +378,69 @@ static void test_M13_times_at_the_ends_of_what_a_number_holds_are_times(void **s
         }
         atomic_store(&x->f.now, times[t]);
     }
+    assert_whole(x->memory);
+}
+
+static uar_status keep_lines(void *ctx, uar_str piece) {
+    char *text = ctx;
+    size_t len = strlen(text);
+    assert_true(len + piece.len < 16384);
+    memcpy(text + len, piece.ptr, piece.len);
+    text[len + piece.len] = '\0';
+    return UAR_OK;
+}
+
+static void test_M14_every_time_that_is_taken_comes_through_an_export(void **state) {
+    embed_fixture *x = *state;
+    static const int64_t times[] = { INT64_MIN + 1, -62135596800001, -1, 1, 253402300800000, INT64_MAX };
+    static char first[16384], second[16384];
+    first[0] = second[0] = '\0';
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "walrus number %d", (int)i);
+        add_at(x->memory, text, times[i]);
+    }
+    uar_identity all = { UAR_IDENTITY_INIT, .flags = UAR_IDENTITY_OPERATOR | UAR_IDENTITY_WRITE_SHARED };
+    uar_memory_draft d = draft_of("before all");
+    uar_memory_change change;
+    d.user = STR("ann");
+    d.created_ms = INT64_MIN;
+    assert_int_equal(uar_memory_add_sync(&change, x->memory, &all, &d, NULL), UAR_E_INVALID);
+    assert_int_equal(uar_memory_export_sync(x->memory, &all, NULL, keep_lines, first, NULL), UAR_OK);
+    uar_memory_filter f;
+    uar_memory_filter_init(&f);
+    f.user = STR("ann");
+    uar_memory_erasure gone;
+    assert_int_equal(uar_memory_delete_where_sync(&gone, x->memory, &all, &f, NULL), UAR_OK);
+    uar_memory_imported in;
+    assert_int_equal(
+        uar_memory_import_sync(&in, x->memory, &all, uar_str_of(first), UAR_MEMORY_IMPORT_VERBATIM, NULL, NULL, NULL),
+        UAR_OK);
+    assert_int_equal(in.added, sizeof times / sizeof *times);
+    assert_int_equal(uar_memory_export_sync(x->memory, &all, NULL, keep_lines, second, NULL), UAR_OK);
+    assert_string_equal(first, second);
+}
+
+static void test_R13_a_record_at_the_last_revision_takes_no_further_one(void **state) {
+    embed_fixture *x = *state;
+    uar_identity all = { UAR_IDENTITY_INIT, .flags = UAR_IDENTITY_OPERATOR };
+    static const char line[] = "{\"content\":\"walrus\",\"user\":\"ann\",\"revision\":9223372036854775807,"
+                               "\"id\":\"018f0000-0000-7000-8000-000000000001\"}";
+    uar_memory_imported in;
+    assert_int_equal(
+        uar_memory_import_sync(&in, x->memory, &all, uar_str_of(line), UAR_MEMORY_IMPORT_VERBATIM, NULL, NULL, NULL),
+        UAR_OK);
+    assert_int_equal(in.added, 1);
+    uar_memory_hits *hits = ask(x->memory, "walrus", 1);
+    uar_uuid id = hits->hits[0].record.id;
+    uar_memory_hits_free(hits);
+    uar_identity who = user_of("ann");
+    uar_memory_patch p;
+    uar_memory_patch_init(&p);
+    p.content = STR("pelican");
+    uar_memory_change change;
+    assert_int_equal(uar_memory_update_sync(&change, x->memory, &who, id, &p, NULL), UAR_E_TOO_LARGE);
+    assert_true(first_is(x->memory, "walrus", "walrus"));
     assert_whole(x->memory);
 }
 
@@ -556,6 +619,8 @@ int main(void) {
         EMBED_TEST(test_N9_a_later_batch_takes_the_drafts_of_an_older_header),
         EMBED_TEST(test_N9_a_later_batch_takes_the_drafts_of_a_newer_header),
         EMBED_TEST(test_M13_times_at_the_ends_of_what_a_number_holds_are_times),
+        EMBED_TEST(test_M14_every_time_that_is_taken_comes_through_an_export),
+        EMBED_TEST(test_R13_a_record_at_the_last_revision_takes_no_further_one),
         EMBED_TEST(test_M14_a_chunk_of_equal_vectors_can_be_read),
         EMBED_TEST(test_M14_a_draft_with_too_many_words_leaves_nothing_of_itself),
         EMBED_TEST(test_R10_a_damaged_vector_is_told_and_can_be_made_anew),
