@@ -234,6 +234,51 @@ static void test_M4_a_model_that_becomes_known_later_finds_an_index_without_vect
     embedder_dispose(&other);
 }
 
+/* ---- the past ---- */
+
+static void add_fact_of(uar_memory *m, int number) {
+    uar_identity who = user_of("ann");
+    char text[64];
+    snprintf(text, sizeof text, "Ann lives in town%d", number);
+    uar_memory_draft d = draft_of(text);
+    d.subject = STR("ann");
+    d.attribute = STR("home");
+    uar_memory_change change;
+    uar_error err = UAR_ERROR_INIT;
+    if (uar_memory_add_sync(&change, m, &who, &d, &err) != UAR_OK) fail_msg("%s", err.message);
+}
+
+static void assert_fact_at(uar_memory *m, int64_t time, int number) {
+    uar_identity who = user_of("ann");
+    char text[64];
+    snprintf(text, sizeof text, "Ann lives in town%d", number);
+    uar_memory_filter f;
+    uar_memory_filter_init(&f);
+    f.as_of_ms = time;
+    uar_memory_hits *hits = NULL;
+    assert_int_equal(uar_memory_search_sync(&hits, m, &who, STR("where does Ann live?"), &f, 10, NULL), UAR_OK);
+    assert_int_equal(hits->count, 1);
+    assert_true(str_is(hits->hits[0].record.content, text));
+    uar_memory_hits_free(hits);
+}
+
+static void test_M3_each_value_of_a_packed_fact_is_found_at_its_time(void **state) {
+    embed_fixture *x = *state;
+    enum { COUNT = 1400, STEP = 1000 };
+    for (int i = 0; i < COUNT; i++) {
+        atomic_store(&x->f.now, FIXTURE_START + (int64_t)i * STEP);
+        add_fact_of(x->memory, i);
+    }
+    assert_whole(x->memory);
+    for (int i = 0; i < COUNT; i += 97) {
+        assert_fact_at(x->memory, FIXTURE_START + (int64_t)i * STEP, i);
+        assert_fact_at(x->memory, FIXTURE_START + (int64_t)(i + 1) * STEP - 1, i);
+    }
+    assert_fact_at(x->memory, FIXTURE_START + (int64_t)COUNT * STEP, COUNT - 1);
+    assert_int_equal(uar_memory_reindex_sync(x->memory, NULL), UAR_OK);
+    assert_fact_at(x->memory, FIXTURE_START + INT64_C(500) * STEP, 500);
+}
+
 /* ---- callbacks ---- */
 
 typedef struct freeing {
@@ -615,6 +660,7 @@ int main(void) {
         EMBED_TEST(test_M14_who_has_no_embedder_packs_the_vectors_of_who_has_one),
         EMBED_TEST(test_M4_two_embedders_that_pack_in_turn_leave_no_record_lost_for_good),
         EMBED_TEST(test_M4_a_model_that_becomes_known_later_finds_an_index_without_vectors),
+        EMBED_TEST(test_M3_each_value_of_a_packed_fact_is_found_at_its_time),
         EMBED_TEST(test_N1_the_memory_may_be_freed_by_the_writer_of_an_export),
         EMBED_TEST(test_N9_a_later_batch_takes_the_drafts_of_an_older_header),
         EMBED_TEST(test_N9_a_later_batch_takes_the_drafts_of_a_newer_header),
