@@ -560,7 +560,10 @@ static void test_R10_a_damaged_vector_is_told_and_can_be_made_anew(void **state)
     static const char *const harms[] = {
         "UPDATE vector SET value = zeroblob(128) WHERE num = 7",
         "UPDATE vector SET value = x'00' WHERE num = 8",
-        "UPDATE vector SET value = randomblob(128) WHERE num = 9",
+        "UPDATE vector SET value = randomblob(136) WHERE num = 9",
+        /* Still of length 1: only its sum knows. */
+        "UPDATE vector SET value = substr(value, 65, 64) || substr(value, 1, 64) || substr(value, 129) WHERE "
+        "num = 1099",
     };
     add_notes(x->memory, 0, 1100);
     for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
