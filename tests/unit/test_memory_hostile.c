@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include <uar/memory_async.h>
+#include <uar/memory_graph.h>
+#include <uar/memory_stream.h>
 
 static void add_notes(uar_memory *m, int from, int to) {
     uar_identity who = user_of("ann");
@@ -289,7 +291,7 @@ typedef struct freeing {
 static uar_status free_in_writer(void *ctx, uar_str piece) {
     freeing *f = ctx;
     (void)piece;
-    uar_memory_free(f->memory);
+    uar_memory_free(f->memory); /* the first time; then it is NULL */
     f->memory = NULL;
     f->lines++;
     return UAR_OK;
@@ -302,6 +304,43 @@ static void test_N1_the_memory_may_be_freed_by_the_writer_of_an_export(void **st
     freeing f = { x->memory, 0 };
     uar_status status = uar_memory_export_sync(x->memory, &who, NULL, free_in_writer, &f, NULL);
     assert_true(status == UAR_OK || status == UAR_E_CANCELLED);
+    assert_true(f.lines > 0);
+    x->memory = NULL;
+}
+
+static void free_at_failure(void *ctx, uint64_t line, const uar_error *err) {
+    (void)line;
+    (void)err;
+    (void)free_in_writer(ctx, STR(""));
+}
+
+static void test_N1_the_memory_may_be_freed_when_an_import_tells_of_a_line(void **state) {
+    embed_fixture *x = *state;
+    uar_identity who = user_of("ann");
+    freeing f = { x->memory, 0 };
+    uar_memory_graph_imported graph;
+    (void)uar_memory_graph_import_sync(&graph, x->memory, &who, STR("{\n{\n{\n"), NULL, free_at_failure, &f, NULL);
+    assert_true(f.lines > 0);
+    x->memory = NULL;
+    reopen_with(x, 300, NULL);
+    f = (freeing){ x->memory, 0 };
+    uar_memory_stream_imported streams;
+    (void)uar_memory_stream_import_sync(&streams, x->memory, &who, STR("{\n{\n{\n"), free_at_failure, &f, NULL);
+    assert_true(f.lines > 0);
+    x->memory = NULL;
+}
+
+static void test_N1_the_memory_may_be_freed_by_the_writer_of_a_streams_export(void **state) {
+    embed_fixture *x = *state;
+    uar_identity who = user_of("ann");
+    uar_memory_stream_draft d;
+    uar_memory_stream_draft_init(&d);
+    d.name = STR("work");
+    uar_memory_streams *streams = NULL;
+    assert_int_equal(uar_memory_stream_open_sync(&streams, x->memory, &who, &d, NULL), UAR_OK);
+    uar_memory_streams_free(streams);
+    freeing f = { x->memory, 0 };
+    (void)uar_memory_stream_export_sync(x->memory, &who, NULL, free_in_writer, &f, NULL);
     assert_true(f.lines > 0);
     x->memory = NULL;
 }
@@ -665,6 +704,8 @@ int main(void) {
         EMBED_TEST(test_M4_a_model_that_becomes_known_later_finds_an_index_without_vectors),
         EMBED_TEST(test_M3_each_value_of_a_packed_fact_is_found_at_its_time),
         EMBED_TEST(test_N1_the_memory_may_be_freed_by_the_writer_of_an_export),
+        EMBED_TEST(test_N1_the_memory_may_be_freed_when_an_import_tells_of_a_line),
+        EMBED_TEST(test_N1_the_memory_may_be_freed_by_the_writer_of_a_streams_export),
         EMBED_TEST(test_N9_a_later_batch_takes_the_drafts_of_an_older_header),
         EMBED_TEST(test_N9_a_later_batch_takes_the_drafts_of_a_newer_header),
         EMBED_TEST(test_M13_times_at_the_ends_of_what_a_number_holds_are_times),
