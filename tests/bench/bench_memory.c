@@ -197,7 +197,8 @@ static void bare_open(bare_store *b, const char *path, bool has_vectors) {
         bench_give_up("SQLite doesn't open");
     run(b->db, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
                "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;"
-               "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+               "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096; PRAGMA trusted_schema = OFF; PRAGMA "
+               "cell_size_check = ON;"
                "PRAGMA mmap_size = 0; PRAGMA secure_delete = ON;"
                "CREATE TABLE record(id INTEGER PRIMARY KEY, text TEXT);"
                "CREATE VIRTUAL TABLE words USING fts5(text, content='');"
