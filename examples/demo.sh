@@ -1,6 +1,6 @@
 #!/bin/sh
-# Plays what libuar is for, with its real parts: memory that survives a kill and stays with its user, tools that run in
-# parallel, an approval, a streamed answer. Needs no network and no model. Checks itself: status 1 where a step didn't
+# Plays what libuar is for, with its real parts: memory that survives a kill, stays with its user and says why it found
+# something, tools that run in parallel, an approval, a streamed answer. Needs no network and no model. Checks itself: status 1 where a step didn't
 # show what it must.
 # usage: examples/demo.sh BUILD_DIR        (BUILD_DIR holds examples/uar; examples/run.sh builds it)
 set -eu
@@ -84,7 +84,28 @@ must_not bob.out "Oslo"
 must_not bob.out "peanuts"
 must bob.out "not a language model"
 
-title "5. A scripted model calls two tools in parallel; one needs an approval"
+title "5. Ada asks her memory herself: a hit says why it was found, a graph how things hang together"
+echo "   ada> uar memory search \"What am I allergic to?\" --json --limit 1"
+"$uar" --store "$store" --user ada memory search "What am I allergic to?" --json --limit 1 >why.out ||
+    fail "the search ended with status $?"
+sed 's/.*"content":"\([^"]*\)".*"score":\([0-9.]*\).*"why":\({[^}]*}\).*/\1\
+score \2, made of \3/
+s/\(\.[0-9][0-9]\)[0-9]*/\1/g' why.out >why.txt
+shown why.txt
+must why.txt "peanuts"
+must why.txt '"lexical":0.'
+graph() { "$uar" --store "$store" --user ada memory graph "$@" >graph.out || fail "memory graph $1 ended with status $?"; }
+graph add Ada --kind person
+graph add Acme --kind company
+graph add Bo --kind person
+graph relate Ada "works at" Acme
+graph relate Bo leads Acme
+echo "   ada> uar memory graph path Ada Bo"
+graph path Ada Bo
+shown graph.out
+must graph.out "Ada — works at → Acme ← leads — Bo"
+
+title "6. A scripted model calls two tools in parallel; one needs an approval"
 cat >tools.json <<'END'
 [{"name": "weather", "description": "Current weather of a city",
   "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
@@ -122,7 +143,7 @@ must coat.out "Four degrees in Oslo: I wrote you a mail about it."
 [ "$(wc -l <sent.jsonl)" -eq 1 ] || fail "the mail wasn't sent once"
 echo "   (each tool waits for the other's file, so they did run side by side)"
 
-title "6. All of it is in the store"
+title "7. All of it is in the store"
 "$uar" --store "$store" --user ada sessions show coat >messages.out || fail "the session can't be read"
 shown messages.out
 must messages.out '[calls weather {"city":"Oslo"}]'
@@ -135,8 +156,11 @@ cat <<END
    The stores of this demonstration: $store/state/state.db (sessions, runs, settings)
                                      $store/memory/memory.db (memory)
    Look around:   $uar --store $store --user ada memory list
+   By meaning:    sh examples/fetch_model.sh, then $uar --store $store --user ada memory reindex
+                  $uar --store $store --user ada memory search "Which foods are bad for me?"
    Events:        $uar --store $store --user ada --memory run "Where do I live?" --json
    A real model:  OPENAI_API_KEY=... $uar --model openai:https://api.openai.com/v1#MODEL --memory chat
    A local one:   $uar --model openai:http://127.0.0.1:8080/v1#MODEL --memory chat
-   The code:      examples/quickstart.c (a whole app in 70 lines), examples/cli (this program), include/uar (the API)
+   The code:      examples/quickstart.c (a whole app in 70 lines), examples/memory.c (a memory alone), examples/cli (this
+                  program), include/uar (the API)
 END

@@ -422,9 +422,10 @@ typedef struct uar_memory_compress_options {
     uar_str summary;                   /**< the summary; absent: `summarize` makes it */
     uar_memory_summarize_fn summarize; /**< NULL: sentences of the sources, chosen by a rule */
     void *ctx;                         /**< given to `summarize` */
-    size_t max_bytes;                  /**< of the rule's summary; 0: a third of the sources, at most 2048 */
-    uar_memory_type type;              /**< of the summary; 0: the sources' if they have one, else semantic */
-    uar_memory_trust trust;            /**< who summarises; the summary gets the least trusted of all. 0: host */
+    size_t
+        max_bytes; /**< of the rule's summary; 0: a third of the sources, at most 2048, or one sentence if none fits */
+    uar_memory_type type;   /**< of the summary; 0: the sources' if they have one, else semantic */
+    uar_memory_trust trust; /**< who summarises; the summary gets the least trusted of all. 0: host */
 } uar_memory_compress_options;
 /** Head of a uar_memory_compress_options. */
 #define UAR_MEMORY_COMPRESS_OPTIONS_INIT sizeof(uar_memory_compress_options)
@@ -461,7 +462,8 @@ UAR_API uar_status uar_memory_list_sync(uar_memory_records **out, uar_memory *me
 /** All versions of a record and of those whose fact it superseded, oldest first. UAR_E_NOT_FOUND. */
 UAR_API uar_status uar_memory_history_sync(uar_memory_records **out, uar_memory *memory, const uar_identity *who,
                                            uar_uuid id, uar_error *err);
-/** Search by words. Any text is a question, at most 64 KiB. At most `limit` (1–1000) hits. `filter` may be NULL. */
+/** Search by words, and with an embedder by vectors too (`mode` says which). Any text is a question, at most 64 KiB. At most
+ *  `limit` (1–1000) hits. `filter` may be NULL. */
 UAR_API uar_status uar_memory_search_sync(uar_memory_hits **out, uar_memory *memory, const uar_identity *who,
                                           uar_str query, const uar_memory_filter *filter, size_t limit, uar_error *err);
 /** `count` searches; `out` is an array of `count` pointers, untouched on failure. */
@@ -479,7 +481,7 @@ UAR_API uar_status uar_memory_export_sync(uar_memory *memory, const uar_identity
 UAR_API uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, const uar_identity *who,
                                           uar_str lines, uint32_t flags, uar_memory_line_fn failed, void *ctx,
                                           uar_error *err);
-/** Build the word index anew from the records. Meanwhile the state is UAR_MEMORY_REINDEXING and every call works. */
+/** Build the index anew from the records. Meanwhile the state is UAR_MEMORY_REINDEXING and every call works. */
 UAR_API uar_status uar_memory_reindex_sync(uar_memory *memory, uar_error *err);
 /** Told after each step of a long call: how many of `total` are done. Not UAR_OK stops the call, which returns that status; what
  *  is done stays done. No lock is held. */

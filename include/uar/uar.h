@@ -1,5 +1,5 @@
 /*
- * uar/uar.h: all of the stable API. Hosts that write a door of their own also include uar/sys/….
+ * uar/uar.h: all of the stable API, and with it the doors of uar/sys. Only uar/bert.h, of libuar-bert, is not among them.
  *
  * An app fills up to four structs (persistence, model, sink, tools), hands them to a builder and starts runs. Since 0.1.
  */

@@ -11,8 +11,8 @@
 
 #include "base/alloc.h"
 
-/* Raised whenever the same text gives other tokens: stored indexes are then built anew. */
-#define ANALYSIS_VERSION 2
+/* Raised whenever the same text gives other tokens, or chunks another form: stored indexes are then built anew. */
+#define ANALYSIS_VERSION 3
 /* Longest token in code points; longer words are cut. */
 #define ANALYSIS_TOKEN_POINTS 48
 

@@ -7,7 +7,7 @@
 #include "index/little.h"
 #include "index/vector.h"
 
-static const uint8_t magic[8] = { 'u', 'a', 'r', 'c', 'h', 'n', 'k', 1 };
+static const uint8_t magic[8] = { 'u', 'a', 'r', 'c', 'h', 'n', 'k', 2 };
 
 static size_t aligned(size_t at) {
     return (at + CHUNK_ALIGN - 1) & ~(size_t)(CHUNK_ALIGN - 1);
@@ -60,6 +60,43 @@ uar_status chunk_head_read(chunk_head *out, const uint8_t bytes[CHUNK_HEAD_USED]
     *out = (chunk_head){ little_u32(bytes + 8),  little_u32(bytes + 12), little_u32(bytes + 16),
                          little_u32(bytes + 20), little_u32(bytes + 24), little_u64(bytes + 28) };
     return UAR_OK;
+}
+
+#define SUM_LANES 4
+
+static uint64_t turn(uint64_t x) {
+    return x << 29 | x >> 35;
+}
+
+/* Each step can be undone, so that two texts which differ in one word only never meet. */
+static uint64_t stir(uint64_t state, uint64_t word) {
+    return turn((state ^ word) * UINT64_C(0x9E3779B97F4A7C15)) + UINT64_C(0x632BE59BD9B4E019);
+}
+
+uint64_t chunk_sum(const uint8_t *bytes, size_t len) {
+    uint64_t lanes[SUM_LANES] = { 1, 2, 3, 4 };
+    size_t at = 0;
+    for (; at + SUM_LANES * 8 <= len; at += SUM_LANES * 8)
+        for (size_t i = 0; i < SUM_LANES; i++)
+            lanes[i] = stir(lanes[i], little_u64(bytes + at + i * 8));
+    uint64_t sum = len;
+    for (size_t i = 0; i < SUM_LANES; i++)
+        sum = stir(sum, lanes[i]);
+    for (; at < len; at++)
+        sum = stir(sum, bytes[at]);
+    return sum ^ sum >> 32;
+}
+
+chunk_seals chunk_seals_read(const uint8_t bytes[CHUNK_SEALS]) {
+    return (chunk_seals){ little_u64(bytes), little_u64(bytes + 8), little_u64(bytes + 16), little_u64(bytes + 24) };
+}
+
+void chunk_seal(uint8_t *chunk, const chunk_head *head) {
+    uint8_t *seals = chunk + CHUNK_SEALS_AT;
+    little_put64(seals, chunk_sum(chunk, CHUNK_HEAD_USED));
+    little_put64(seals + 8, chunk_sum(chunk + CHUNK_DOCUMENTS_AT, chunk_documents_size(head)));
+    little_put64(seals + 16, chunk_sum(chunk + chunk_sums_at(head), (size_t)head->dims * 4));
+    little_put64(seals + 24, chunk_sum(chunk + chunk_body_at(head), chunk_body_size(head)));
 }
 
 static float little_float(const uint8_t *p) {

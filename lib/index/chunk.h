@@ -7,6 +7,8 @@
  *               start of a long value beside other rows and may leave stray copies of it; the rest lies on pages of its own,
  *               which are overwritten when they are given up.
  *   mark        16 random bytes, so that stray copies of what follows can be found
+ *   seals       u64 sums (chunk_sum) of the head's first CHUNK_HEAD_USED bytes, the documents, the sums and the body: a
+ *               byte that changed by itself is found out before anything is made of it
  *   documents   72 bytes each, by rising key
  *   sums        f32 for each dimension: the sum of all vectors      (only if the chunk has dimensions)
  *   ids         u64 for each term, rising
@@ -43,11 +45,24 @@ uar_status chunk_head_read(chunk_head *out, const uint8_t bytes[CHUNK_HEAD_USED]
 /* The size that a chunk with this head has; 0: it is no head. */
 size_t chunk_total_size(const uint8_t bytes[CHUNK_HEAD_USED]);
 /* Where the parts lie. */
-#define CHUNK_DOCUMENTS_AT (CHUNK_HEAD + CHUNK_MARK)
+#define CHUNK_SEALS_AT (CHUNK_HEAD + CHUNK_MARK)
+#define CHUNK_SEALS 32
+#define CHUNK_DOCUMENTS_AT (CHUNK_SEALS_AT + CHUNK_SEALS)
 size_t chunk_documents_size(const chunk_head *head);
 size_t chunk_sums_at(const chunk_head *head);
 size_t chunk_body_at(const chunk_head *head);
 size_t chunk_body_size(const chunk_head *head); /* without the tail mark */
+
+/* Sums of the parts, so that damage is told and not believed. Not against an enemy. */
+typedef struct chunk_seals {
+    uint64_t head, documents, sums, body;
+} chunk_seals;
+
+/* Any change of one aligned run of eight bytes changes it. */
+uint64_t chunk_sum(const uint8_t *bytes, size_t len);
+chunk_seals chunk_seals_read(const uint8_t bytes[CHUNK_SEALS]);
+/* Put the seals into a chunk that is complete but for them. */
+void chunk_seal(uint8_t *chunk, const chunk_head *head);
 
 /* `out` has room for head->count documents, `bytes` chunk_documents_size bytes. UAR_E_CORRUPT. */
 uar_status chunk_documents_read(document *out, const chunk_head *head, const uint8_t *bytes);

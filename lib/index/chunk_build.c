@@ -5,7 +5,7 @@
 #include "index/little.h"
 #include "index/vector.h"
 
-static const uint8_t magic[8] = { 'u', 'a', 'r', 'c', 'h', 'n', 'k', 1 };
+static const uint8_t magic[8] = { 'u', 'a', 'r', 'c', 'h', 'n', 'k', 2 };
 
 /* One term in one document. */
 typedef struct occurrence {
@@ -221,6 +221,7 @@ uar_status chunk_build(buffer *out, const document_item *items, size_t count, si
                             .model = dims != 0 ? model : 0 };
         put_head(out, &head);
         put_bytes(out, mark, CHUNK_MARK);
+        put_zeros(out, CHUNK_SEALS);
         for (size_t i = 0; i < count; i++)
             put_document(out, &items[i].at);
         status = put_sums(out, items, count, dims);
@@ -229,6 +230,7 @@ uar_status chunk_build(buffer *out, const document_item *items, size_t count, si
         if (dims != 0) put_vectors(out, start, items, count, dims);
         put_bytes(out, mark, CHUNK_MARK);
         if (status == UAR_OK) status = out->status;
+        if (status == UAR_OK) chunk_seal((uint8_t *)out->ptr + start, &head);
     }
     build_end(&b, out->alloc);
     return status;

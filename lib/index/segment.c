@@ -70,7 +70,8 @@ uar_status segment_read_body(segment_chunk *out, const index_segment *s, size_t 
     uar_status status =
         source->read(source->ctx, c.place.id, chunk_body_at(&c.head), body, chunk_body_size(&c.head), err);
     if (status == UAR_OK) {
-        status = chunk_open(&c.body, &c.head, body);
+        bool is_whole = chunk_sum(body, chunk_body_size(&c.head)) == c.seals.body;
+        status = is_whole ? chunk_open(&c.body, &c.head, body) : UAR_E_CORRUPT;
         if (status != UAR_OK) error_set(err, status, "a chunk of the index is damaged");
     }
     if (status == UAR_OK)
@@ -113,7 +114,8 @@ static uar_status read_sums(segment_chunk *c, const uar_allocator *a, const inde
     uar_status status = sums != NULL && bytes != NULL ? UAR_OK : error_plain(err, UAR_E_NOMEM);
     if (status == UAR_OK) status = source->read(source->ctx, c->place.id, chunk_sums_at(&c->head), bytes, size, err);
     if (status == UAR_OK) {
-        status = chunk_sums_add(sums, &c->head, bytes);
+        bool is_whole = chunk_sum(bytes, size) == c->seals.sums;
+        status = is_whole ? chunk_sums_add(sums, &c->head, bytes) : UAR_E_CORRUPT;
         if (status != UAR_OK) error_set(err, status, "a chunk of the index is damaged");
     }
     alloc_free(a, bytes);
@@ -143,7 +145,8 @@ uar_status segment_read_documents(document *out, const segment_chunk *c, const u
     if (bytes == NULL) return error_plain(err, UAR_E_NOMEM);
     uar_status status = source->read(source->ctx, c->place.id, CHUNK_DOCUMENTS_AT, bytes, size, err);
     if (status == UAR_OK) {
-        status = chunk_documents_read(out, &c->head, bytes);
+        bool is_whole = chunk_sum(bytes, size) == c->seals.documents;
+        status = is_whole ? chunk_documents_read(out, &c->head, bytes) : UAR_E_CORRUPT;
         if (status != UAR_OK) error_set(err, status, "a chunk of the index is damaged");
     }
     alloc_free(a, bytes);
@@ -151,11 +154,13 @@ uar_status segment_read_documents(document *out, const segment_chunk *c, const u
 }
 
 uar_status segment_read_head(segment_chunk *c, const index_source *source, uar_error *err) {
-    uint8_t bytes[CHUNK_HEAD_USED];
-    if (c->place.size < CHUNK_HEAD) return error_set(err, UAR_E_CORRUPT, "a chunk of the index is too short");
+    uint8_t bytes[CHUNK_DOCUMENTS_AT];
+    if (c->place.size < sizeof bytes) return error_set(err, UAR_E_CORRUPT, "a chunk of the index is too short");
     uar_status status = source->read(source->ctx, c->place.id, 0, bytes, sizeof bytes, err);
     if (status != UAR_OK) return status;
-    status = chunk_head_read(&c->head, bytes, c->place.size);
+    c->seals = chunk_seals_read(bytes + CHUNK_SEALS_AT);
+    bool is_whole = chunk_sum(bytes, CHUNK_HEAD_USED) == c->seals.head;
+    status = is_whole ? chunk_head_read(&c->head, bytes, c->place.size) : UAR_E_CORRUPT;
     return status == UAR_OK ? UAR_OK : error_set(err, status, "a chunk of the index is damaged");
 }
 
@@ -170,10 +175,12 @@ static uar_status take_chunk(index_segment *s, segment_chunk *c, index_segment *
                              uar_error *err) {
     segment_chunk *known = find_chunk(old, &c->place);
     uar_status status = UAR_OK;
-    if (known != NULL)
+    if (known != NULL) {
         c->head = known->head;
-    else
+        c->seals = known->seals;
+    } else {
         status = segment_read_head(c, source, err);
+    }
     if (status != UAR_OK) return status;
     status = segment_reserve(s, c->head.count);
     if (status != UAR_OK) return error_plain(err, status);
@@ -197,6 +204,7 @@ static uar_status take_chunk(index_segment *s, segment_chunk *c, index_segment *
     if (to[0].key <= s->last_key) return error_set(err, UAR_E_CORRUPT, "chunks of the index overlap");
     s->last_key = to[c->head.count - 1].key;
     s->count += c->head.count;
+    s->alive += c->head.count;
     return UAR_OK;
 }
 
@@ -265,6 +273,7 @@ static uar_status take_loose(void *arg, const document_item *item) {
     s->documents[at] = item->at;
     put_loose(&s->loose, item, w->dims);
     if (item->at.key > s->last_key) s->last_key = item->at.key;
+    s->alive += older == SEGMENT_NONE;
     return older == SEGMENT_NONE ? segment_link(s, at) : segment_replace(s, older, at);
 }
 
@@ -318,6 +327,8 @@ uar_status segment_refresh(index_segment *s, const segment_state *now, const ind
         segment_dispose(s);
         *s = next;
     }
+    if (status == UAR_OK && s->alive != (uint64_t)now->records)
+        status = error_set(err, UAR_E_CORRUPT, "the index of a segment lacks documents, or has too many");
     if (status != UAR_OK) segment_dispose(s);
     return status;
 }

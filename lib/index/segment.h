@@ -16,6 +16,7 @@
 typedef struct segment_chunk {
     chunk_place place;
     chunk_head head;
+    chunk_seals seals;
     uint32_t base; /* number of its first document */
     float *sums;   /* of its vectors; NULL: it has none of the source's model */
     float *rests;  /* of its vectors, for a first look at their heads; NULL: nobody has looked yet */
@@ -66,6 +67,7 @@ typedef struct index_segment {
     uint32_t *window; /* tokens of the document and its neighbours, in steps of 1 / SEGMENT_WINDOW_STEPS */
     uint8_t *flags;
     size_t count, cap;
+    size_t alive;  /* documents that are no older copies */
     size_t packed; /* documents of chunks */
     int64_t last_key;
     segment_chunk *chunks;
@@ -82,7 +84,7 @@ typedef struct index_segment {
 
 void segment_init(index_segment *s, const uar_allocator *a);
 void segment_dispose(index_segment *s);
-/* Bring it to the state `now`; s->state.id is the segment's. UAR_E_CORRUPT: a chunk is damaged. */
+/* Bring it to the state `now`; s->state.id is the segment's. UAR_E_CORRUPT: a chunk is damaged, or documents are missing. */
 uar_status segment_refresh(index_segment *s, const segment_state *now, const index_source *source, uar_error *err);
 
 /* Read the head of the chunk that c->place names; its documents, c->head.count of them. UAR_E_CORRUPT. */

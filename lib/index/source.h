@@ -14,6 +14,7 @@ typedef struct segment_state {
     int64_t edits;      /* raised when more happened than that documents were added or changed: chunks were written or
                          * documents went */
     int64_t packed;     /* documents with greater keys are in no chunk */
+    int64_t records;    /* documents in chunks and out of them */
 } segment_state;
 
 /* A stored chunk. What is under one id and stamp never changes. */

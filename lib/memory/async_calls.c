@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/struct_in.h"
 #include "memory/async.h"
+#include "memory/batch.h"
 #include "memory/service.h"
 
 /* ---- copies ---- */
@@ -72,11 +73,12 @@ static uar_status keep_drafts(deferred *r, const uar_memory_draft *given, size_t
     if (given == NULL && count > 1) return error_set(err, UAR_E_INVALID, "the drafts are NULL");
     if (count > UAR_MEMORY_BATCH_MAX)
         return error_set(err, UAR_E_TOO_LARGE, "a batch has at most %d drafts", UAR_MEMORY_BATCH_MAX);
+    uar_status status = given != NULL ? batch_check_sizes(given, count, err) : UAR_OK;
+    if (status != UAR_OK) return status;
     uar_memory_draft *kept = keep_bytes(r, count, sizeof *kept);
     if (kept == NULL) return error_plain(err, UAR_E_NOMEM);
-    uar_status status = UAR_OK;
     for (size_t i = 0; i < count && status == UAR_OK; i++)
-        status = keep_draft(r, &kept[i], given != NULL ? &given[i] : NULL, err);
+        status = keep_draft(r, &kept[i], given != NULL ? batch_draft_at(given, i) : NULL, err);
     r->drafts = kept;
     r->count = count;
     return status;

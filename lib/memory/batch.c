@@ -93,9 +93,17 @@ static uar_status write_verbatim(uar_memory_change *out, batch_item *item, uar_m
     return entry_add_verbatim(out, &item->d, memory, err);
 }
 
-/* Drafts of a host that was built with a longer struct are further apart. */
-static const uar_memory_draft *draft_at(const uar_memory_draft *drafts, size_t index) {
+const uar_memory_draft *batch_draft_at(const uar_memory_draft *drafts, size_t index) {
     return (const uar_memory_draft *)(const void *)((const char *)drafts + index * drafts->size);
+}
+
+uar_status batch_check_sizes(const uar_memory_draft *drafts, size_t count, uar_error *err) {
+    size_t size = count != 0 ? drafts->size : sizeof *drafts;
+    bool is_set = size >= sizeof size && size % _Alignof(uar_memory_draft) == 0;
+    for (size_t i = 0; is_set && i < count; i++)
+        is_set = batch_draft_at(drafts, i)->size == size;
+    if (is_set) return UAR_OK;
+    return error_set(err, UAR_E_STRUCT, "uar_memory_draft: its size is not set; begin it with its INIT macro");
 }
 
 static uar_status check_call(const uar_memory_draft *drafts, size_t count, uint32_t flags, uar_error *err) {
@@ -104,11 +112,7 @@ static uar_status check_call(const uar_memory_draft *drafts, size_t count, uint3
         return error_set(err, UAR_E_TOO_LARGE, "the batch has %zu drafts, at most %d are allowed", count,
                          UAR_MEMORY_BATCH_MAX);
     if (drafts == NULL) return error_set(err, UAR_E_INVALID, "there are no drafts");
-    for (size_t i = 0; i < count; i++) {
-        if (draft_at(drafts, i)->size == drafts->size && drafts->size >= sizeof(size_t)) continue;
-        return error_set(err, UAR_E_STRUCT, "uar_memory_draft: its size is not set; begin it with its INIT macro");
-    }
-    return UAR_OK;
+    return batch_check_sizes(drafts, count, err);
 }
 
 static uar_status add_items(batch_item *items, const uar_memory_draft *drafts, size_t count, uint32_t flags,
@@ -116,7 +120,7 @@ static uar_status add_items(batch_item *items, const uar_memory_draft *drafts, s
     uar_status status = UAR_OK;
     for (size_t i = 0; i < count && status == UAR_OK; i++) {
         items[i].number = i;
-        status = batch_take(&items[i], memory, c, draft_at(drafts, i), err);
+        status = batch_take(&items[i], memory, c, batch_draft_at(drafts, i), err);
     }
     if (status != UAR_OK) return status;
     bool verbatim = (flags & UAR_MEMORY_ADD_VERBATIM) != 0;

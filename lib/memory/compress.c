@@ -93,11 +93,12 @@ static uar_status take_piece(void *ctx, uar_str piece) {
 }
 
 static uar_status extract(compression *x, uar_error *err) {
-    size_t most = x->options.max_bytes;
-    if (most == 0) most = x->bytes / 3 < EXTRACT_BYTES_MAX ? x->bytes / 3 : EXTRACT_BYTES_MAX;
-    if (most >= x->bytes) most = x->bytes - 1;
+    size_t wished = x->options.max_bytes;
+    if (wished == 0) wished = x->bytes / 3 < EXTRACT_BYTES_MAX ? x->bytes / 3 : EXTRACT_BYTES_MAX;
+    if (wished >= x->bytes) wished = x->bytes - 1;
+    size_t most = x->options.max_bytes != 0 ? wished : x->bytes - 1;
     uar_status status =
-        summary_extract(&x->summary, x->memory->database.key, x->records, x->count, most != 0 ? most : 1);
+        summary_extract(&x->summary, x->memory->database.key, x->records, x->count, wished, most != 0 ? most : 1);
     return status == UAR_OK ? UAR_OK : error_plain(err, status);
 }
 

@@ -182,7 +182,7 @@ static uar_status set_terms(version *v, arena *ar, term_key key) {
         term_list_pack(&list, packed);
         v->terms = packed;
         v->terms_len = list.count * TERM_PACKED;
-        v->length = list.count == 0 ? 0 : list.length != 0 ? list.length : 1;
+        v->length = list.length != 0 ? list.length : 1; /* 0 says that nothing may find it, which no text says */
     }
     term_list_dispose(&list);
     return status;

@@ -359,6 +359,10 @@ uar_status database_open(database *db, const char *path, const database_options 
     int code = sqlite3_open_v2(plain, &db->handle, flags, NULL);
     alloc_free(options->alloc, plain);
     uar_status status = code == SQLITE_OK ? set_up(db, options, err) : database_fault(db, code, err);
+    if (status == UAR_E_CANTOPEN) {
+        error_set(err, status, "memory store %s: it can't be opened; check its folder and the permissions", path);
+        if (err != NULL) err->detail = code != SQLITE_OK ? code : SQLITE_CANTOPEN;
+    }
     if (status != UAR_OK) database_close(db);
     return status;
 }

@@ -279,6 +279,7 @@ uar_status embed_register(uar_memory *m, uar_error *err) {
     }
     if (status != UAR_OK) return status;
     mutex_lock(&m->lock);
+    if (m->embed.model != model) engine_forget(&m->shelf.engine, 0); /* it knows segments without their vectors */
     m->embed.model = model;
     mutex_unlock(&m->lock);
     return UAR_OK;

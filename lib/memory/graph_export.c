@@ -179,9 +179,11 @@ uar_status uar_memory_graph_export_sync(uar_memory *memory, const uar_identity *
     status = caller_init(&x.who, who, err);
     if (status == UAR_OK) status = graph_filter_init(&x.filter, memory, &all, err);
     if (status != UAR_OK) return status;
+    memory_pin(memory); /* the host may free it in a callback */
     buffer_init(&x.out, &memory->alloc, SIZE_MAX / 4);
     for (size_t i = 0; i < sizeof batches / sizeof batches[0] && status == UAR_OK; i++)
         status = export_each(&x, batches[i], write, ctx, err);
     buffer_dispose(&x.out);
+    memory_unpin(memory);
     return status;
 }

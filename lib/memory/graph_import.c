@@ -415,8 +415,10 @@ uar_status uar_memory_graph_import_sync(uar_memory_graph_imported *out, uar_memo
     if (given != NULL) im.place = *given;
     if (im.place.scope == 0) im.place.scope = UAR_MEMORY_SCOPE_USER;
     status = caller_init(&im.who, who, err);
+    memory_pin(memory); /* the host may free it in a callback */
     if (status == UAR_OK) status = import_pass(&im, lines, true, err);
     if (status == UAR_OK) status = import_pass(&im, lines, false, err);
+    memory_unpin(memory);
     if (status == UAR_OK) *out = im.sum;
     return status;
 }

@@ -138,6 +138,8 @@ uar_status reembed_step(reembed *s, uar_memory *m, uar_error *err) {
         return UAR_OK;
     }
     if (m->database.read_only) return error_set(err, UAR_E_READ_ONLY, "the memory store was opened for reading");
+    status = embed_register(m, err); /* before rows are looked for that lack a vector of it */
+    if (status != UAR_OK) return status;
     batch *b = ALLOC_NEW(&m->alloc, batch);
     if (b == NULL) return error_plain(err, UAR_E_NOMEM);
     arena_init(&b->ar, &m->alloc);

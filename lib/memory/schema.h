@@ -8,6 +8,8 @@
  *    a length is in the one chunk of its segment whose first and last number enclose its own, or its number is above
  *    `segment.packed`. Rows that changed since their chunk was written are named in `loose`. `segment` counts its rows
  *    with a length, and those of them above `packed` (`fresh`).
+ *  - a row of `vector` belongs to the model that made it; model 0: it says nothing any more, and only its mark is kept. The
+ *    rows that one chunk is about have vectors of one model, which is the chunk's, but for those named in `loose`.
  *  - text lives in `version` only, as keyed numbers of terms elsewhere.
  *
  * Parameters: ?1–?7 say who calls (caller_bind), ?8–?17 which records (filter_bind), ?18 and up are the statement's own.
@@ -87,7 +89,7 @@ static const char schema_sql[] =
     "SELECT v.num, v.created, v.valid_from, v.valid_until, v.length, v.importance, v.trust, v.type, v.current, " \
     "v.user,"                                                                                                    \
     " v.agent, v.session, v.task, v.origin, v.categories, v.terms, x.value FROM version v"                       \
-    " LEFT JOIN vector x ON x.num = v.num AND x.model = ?21 AND x.digest = v.digest "
+    " LEFT JOIN vector x ON x.num = v.num AND x.model = ?21 AND ?21 <> 0 AND x.digest = v.digest "
 
 #define SQL_CHAIN                                                                           \
     "WITH RECURSIVE chain(id) AS (SELECT ?18 UNION SELECT o.id FROM version o JOIN chain c" \
@@ -138,7 +140,7 @@ static const char schema_sql[] =
     X(SEGMENT_LOAD, "SELECT generation, edits, packed, newest, records, fresh FROM segment WHERE id = ?18")            \
     X(SEGMENT_STORE, "UPDATE segment SET generation = ?19, edits = ?20, packed = ?21, newest = ?22, records = ?23,"    \
                      " fresh = ?24 WHERE id = ?18")                                                                    \
-    X(SEGMENTS_SEEN, "SELECT id, generation, edits, packed, key FROM segment WHERE id IN " SQL_VISIBLE)                \
+    X(SEGMENTS_SEEN, "SELECT id, generation, edits, packed, key, records FROM segment WHERE id IN " SQL_VISIBLE)       \
     X(SEGMENT_NEXT, "SELECT id FROM segment WHERE id > ?18 ORDER BY id LIMIT 1")                                       \
     X(SEGMENT_COUNTS, "SELECT count(*), max(num), total(num > ?19) FROM version WHERE seg = ?18 AND length > 0")       \
     X(CHUNK_LIST, "SELECT id, stamp, size FROM chunk WHERE seg = ?18 ORDER BY first")                                  \
@@ -160,6 +162,16 @@ static const char schema_sql[] =
     X(VECTOR_GET, "SELECT model, digest, mark, value FROM vector WHERE num = ?18")                                     \
     X(VECTOR_PUT,                                                                                                      \
       "INSERT OR REPLACE INTO vector(num, model, digest, mark, value, tail) VALUES(?18,?19,?20,?21,?22,?21)")          \
+    X(VECTOR_MODEL, "SELECT x.model, d.dims FROM (SELECT num, digest FROM version WHERE seg = ?18 AND num > ?19"       \
+                    " AND num <= ?20 AND length > 0 ORDER BY num LIMIT ?22) v JOIN vector x ON x.num = v.num"          \
+                    " AND x.digest = v.digest JOIN model d ON d.id = x.model GROUP BY x.model"                         \
+                    " ORDER BY x.model = ?21 DESC, count(*) DESC, x.model DESC LIMIT 1")                               \
+    X(VECTOR_VOID_OTHERS, "UPDATE vector SET model = 0, value = zeroblob(0) WHERE model NOT IN (0, ?21) AND num IN"    \
+                          " (SELECT num FROM version WHERE seg = ?18 AND num >= ?19 AND num <= ?20)")                  \
+    X(VECTOR_VOID, "UPDATE vector SET model = 0, value = zeroblob(0) WHERE num = ?18")                                 \
+    X(VECTOR_OF_SEGMENT, "SELECT x.num, d.dims, x.value FROM version v JOIN vector x ON x.num = v.num"                 \
+                         " LEFT JOIN model d ON d.id = x.model WHERE v.seg = ?18 AND v.num > ?19 AND x.model <> 0"     \
+                         " ORDER BY v.num")                                                                            \
     X(VECTOR_DROP, "DELETE FROM vector WHERE num = ?18")                                                               \
     X(VECTOR_STRAY, "SELECT count(*) FROM vector x WHERE NOT EXISTS (SELECT 1 FROM version v WHERE v.num = x.num"      \
                     " AND v.length > 0 AND v.digest = x.digest)")                                                      \

@@ -297,10 +297,44 @@ static uar_status forget_index(uar_memory *m, shelf_touched *t, uar_error *err) 
     return query_end(&q, err);
 }
 
+/* A damaged vector behind row `after`; 0: there is none. */
+static uar_status find_damaged(int64_t *num, uar_memory *m, int64_t seg, int64_t after, uar_error *err) {
+    float *room = (float *)alloc_bytes(&m->alloc, VECTOR_DIMS_MAX * sizeof(float));
+    if (room == NULL) return error_plain(err, UAR_E_NOMEM);
+    query q;
+    query_begin(&q, &m->database, SQL_VECTOR_OF_SEGMENT);
+    query_int(&q, 18, seg);
+    query_int(&q, 19, after);
+    *num = 0;
+    while (*num == 0 && query_next(&q)) {
+        int64_t dims = query_get_int(&q, 1);
+        bool is_sound =
+            dims > 0 && dims <= VECTOR_DIMS_MAX && shelf_vector_read(room, (size_t)dims, query_get_text(&q, 2));
+        if (!is_sound) *num = query_get_int(&q, 0);
+    }
+    alloc_free(&m->alloc, room);
+    return query_end(&q, err);
+}
+
+/* Vectors can be made anew from their texts, so that a damaged one must not stand in the way. */
+static uar_status void_damaged(uar_memory *m, int64_t seg, uar_error *err) {
+    int64_t num = 0;
+    do {
+        uar_status status = find_damaged(&num, m, seg, num, err);
+        if (status != UAR_OK || num == 0) return status;
+        query q;
+        query_begin(&q, &m->database, SQL_VECTOR_VOID);
+        query_int(&q, 18, num);
+        status = query_run(&q, err);
+        if (status != UAR_OK) return status;
+    } while (true);
+}
+
 uar_status shelf_rebuild(uar_memory *m, int64_t seg, uar_error *err) {
     shelf_touched *t = NULL;
     uar_status status = touch(&t, m, seg, err);
     if (status == UAR_OK) status = forget_index(m, t, err);
+    if (status == UAR_OK) status = void_damaged(m, seg, err);
     if (status != UAR_OK) return status;
     t->packed = 0;
     t->gone.count = 0;

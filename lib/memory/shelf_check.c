@@ -135,7 +135,7 @@ static uar_status compare_rows(uar_memory *m, int64_t seg, const whole *w, uar_e
     size_t at = 0;
     while (status == UAR_OK && query_next(&q)) {
         document_item item;
-        status = shelf_item_read(&item, room, &q, m);
+        status = shelf_item_read(&item, room, m->embedder.dims, &q, m);
         if (status != UAR_OK)
             error_set(err, status, "a memory record has values that it can't have");
         else

@@ -1,5 +1,5 @@
-/* Owns: writing chunks. Invariant: a chunk is always built from rows as they are now, so that nothing that has left a row can
- * stay in it. */
+/* Owns: writing chunks. Invariants: a chunk is always built from rows as they are now, so that nothing that has left a row can
+ * stay in it; its rows have no vectors but those of its model. */
 #include "memory/shelf_pack.h"
 
 #include "base/buffer.h"
@@ -13,10 +13,11 @@ typedef struct load {
     arena ar;
     document_item *items;
     size_t count;
-    bool has_vectors;
+    int64_t model; /* whose vectors are taken; 0: there are none */
+    size_t dims;
 } load;
 
-static uar_status keep_item(load *l, const document_item *item, const uar_memory *m) {
+static uar_status keep_item(load *l, const document_item *item) {
     document_item *kept = &l->items[l->count];
     *kept = *item;
     size_t size = item->term_count * TERM_PACKED;
@@ -25,36 +26,57 @@ static uar_status keep_item(load *l, const document_item *item, const uar_memory
     if (size != 0) memcpy(terms, item->terms, size);
     kept->terms = terms;
     if (item->vector != NULL) {
-        float *vector = (float *)arena_alloc(&l->ar, m->embedder.dims * sizeof(float));
+        float *vector = (float *)arena_alloc(&l->ar, l->dims * sizeof(float));
         if (vector == NULL) return UAR_E_NOMEM;
-        memcpy(vector, item->vector, m->embedder.dims * sizeof(float));
+        memcpy(vector, item->vector, l->dims * sizeof(float));
         kept->vector = vector;
-        l->has_vectors = true;
     }
     l->count++;
     return UAR_OK;
 }
 
-/* Rows of a segment with numbers above `after`, up to `last`, at most a chunk of them. */
-static uar_status load_rows(load *l, uar_memory *m, int64_t seg, int64_t after, int64_t last, uar_error *err) {
-    l->count = 0;
-    l->has_vectors = false;
-    arena_init(&l->ar, &m->alloc);
-    l->items = (document_item *)arena_zeroed(&l->ar, CHUNK_DOCUMENTS, sizeof *l->items);
-    bool wants_vectors = shelf_has_vectors(m);
-    float *room = wants_vectors ? (float *)arena_alloc(&l->ar, m->embedder.dims * sizeof(float)) : NULL;
-    uar_status status = l->items != NULL && (!wants_vectors || room != NULL) ? UAR_OK : UAR_E_NOMEM;
+/* Who packs may have no embedder, or another one than who wrote: vectors of this memory's model go first, then those of the
+ * model that has most of them. */
+static uar_status choose_model(load *l, uar_memory *m, int64_t seg, int64_t after, int64_t last, uar_error *err) {
     query q;
-    query_begin(&q, &m->database, SQL_SHELF_RANGE);
+    query_begin(&q, &m->database, SQL_VECTOR_MODEL);
     query_int(&q, 18, seg);
     query_int(&q, 19, after);
     query_int(&q, 20, last);
     query_int(&q, 21, m->embed.model);
     query_int(&q, 22, CHUNK_DOCUMENTS);
+    int64_t dims = 0;
+    if (query_next(&q)) {
+        l->model = query_get_int(&q, 0);
+        dims = query_get_int(&q, 1);
+    }
+    uar_status status = query_end(&q, err);
+    if (status == UAR_OK && l->model != 0 && (dims <= 0 || dims > VECTOR_DIMS_MAX))
+        return error_set(err, UAR_E_CORRUPT, "a model of the memory has no dimensions");
+    l->dims = (size_t)dims;
+    return status;
+}
+
+/* Rows of a segment with numbers above `after`, up to `last`, at most a chunk of them. */
+static uar_status load_rows(load *l, uar_memory *m, int64_t seg, int64_t after, int64_t last, uar_error *err) {
+    memset(l, 0, sizeof *l);
+    arena_init(&l->ar, &m->alloc);
+    uar_status status = choose_model(l, m, seg, after, last, err);
+    if (status != UAR_OK) return status;
+    l->items = (document_item *)arena_zeroed(&l->ar, CHUNK_DOCUMENTS, sizeof *l->items);
+    float *room = l->model != 0 ? (float *)arena_alloc(&l->ar, l->dims * sizeof(float)) : NULL;
+    status = l->items != NULL && (l->model == 0 || room != NULL) ? UAR_OK : UAR_E_NOMEM;
+    query q;
+    query_begin(&q, &m->database, SQL_SHELF_RANGE);
+    query_int(&q, 18, seg);
+    query_int(&q, 19, after);
+    query_int(&q, 20, last);
+    query_int(&q, 21, l->model);
+    query_int(&q, 22, CHUNK_DOCUMENTS);
     while (status == UAR_OK && l->count < CHUNK_DOCUMENTS && query_next(&q)) {
         document_item item;
-        status = shelf_item_read(&item, room, &q, m);
-        if (status == UAR_OK) status = keep_item(l, &item, m);
+        status = shelf_item_read(&item, room, l->dims, &q, m);
+        if (status == UAR_OK) status = keep_item(l, &item);
     }
     uar_status end = query_end(&q, status == UAR_OK ? err : NULL);
     if (status == UAR_OK) return end;
@@ -82,16 +104,30 @@ static uar_status build(buffer *body, const load *l, uar_memory *m, uar_error *e
     uint8_t mark[CHUNK_MARK];
     if (m->random.fill(m->random.ctx, mark, sizeof mark) != UAR_OK)
         return error_set(err, UAR_E_INTERNAL, "there are no random bytes for the memory index");
-    size_t dims = l->has_vectors ? m->embedder.dims : 0;
-    uar_status status = chunk_build(body, l->items, l->count, dims, (uint64_t)m->embed.model, mark);
+    uar_status status = chunk_build(body, l->items, l->count, l->dims, (uint64_t)l->model, mark);
     return status == UAR_OK ? UAR_OK : error_plain(err, status);
+}
+
+/* Vectors that the chunk has no room for would be found nowhere, and their records not be missed: they are given up, so that
+ * re-embedding makes them again. */
+static uar_status void_others(uar_memory *m, const shelf_touched *t, const load *l, uar_error *err) {
+    if (l->model == 0) return UAR_OK;
+    query q;
+    query_begin(&q, &m->database, SQL_VECTOR_VOID_OTHERS);
+    query_int(&q, 18, t->seg);
+    query_int(&q, 19, l->items[0].at.key);
+    query_int(&q, 20, l->items[l->count - 1].at.key);
+    query_int(&q, 21, l->model);
+    return query_run(&q, err);
 }
 
 /* Write a chunk; `id` 0: a new one. */
 static uar_status write_chunk(uar_memory *m, int64_t id, const shelf_touched *t, const load *l, uar_error *err) {
+    uar_status status = void_others(m, t, l, err);
+    if (status != UAR_OK) return status;
     buffer body;
     buffer_init(&body, &m->alloc, INT32_MAX / 2);
-    uar_status status = build(&body, l, m, err);
+    status = build(&body, l, m, err);
     if (status == UAR_OK) {
         query q;
         query_begin(&q, &m->database, id != 0 ? SQL_CHUNK_PUT : SQL_CHUNK_ADD);

@@ -5,8 +5,8 @@
 #include "memory/shelf.h"
 
 /* The row that a query over SQL_SHELF stands on. What the item points at stays until the next step, but for its vector,
- * which is put into `room` (of the embedder's dimensions; NULL: leave it out). UAR_E_CORRUPT, UAR_E_NOMEM. */
-uar_status shelf_item_read(document_item *out, float *room, query *q, const uar_memory *m);
+ * which is put into `room`, of `dims` numbers (NULL: leave it out). UAR_E_CORRUPT, UAR_E_NOMEM. */
+uar_status shelf_item_read(document_item *out, float *room, size_t dims, query *q, const uar_memory *m);
 /* A stored vector: float32, little-endian. False: it is not one of length 1. */
 bool shelf_vector_read(float *out, size_t dims, uar_str stored);
 /* Documents are packed or rewritten when so many are not in a chunk as they are. */

@@ -49,6 +49,7 @@ static uar_status load_state(segment_state *out, uar_memory *m, int64_t seg, uar
         out->generation = query_get_int(&q, 0);
         out->edits = query_get_int(&q, 1);
         out->packed = query_get_int(&q, 2);
+        out->records = query_get_int(&q, 4);
     }
     return query_end(&q, err);
 }

@@ -58,7 +58,7 @@ bool shelf_vector_read(float *out, size_t dims, uar_str stored) {
     return sum > 0.99 && sum < 1.01;
 }
 
-uar_status shelf_item_read(document_item *out, float *room, query *q, const uar_memory *m) {
+uar_status shelf_item_read(document_item *out, float *room, size_t dims, query *q, const uar_memory *m) {
     document_item item;
     memset(&item, 0, sizeof item);
     document *d = &item.at;
@@ -86,7 +86,7 @@ uar_status shelf_item_read(document_item *out, float *room, query *q, const uar_
     item.terms = (const uint8_t *)terms.ptr;
     item.term_count = terms.len / TERM_PACKED;
     if (value.ptr != NULL && room != NULL) {
-        if (!shelf_vector_read(room, m->embedder.dims, value)) return UAR_E_CORRUPT;
+        if (!shelf_vector_read(room, dims, value)) return UAR_E_CORRUPT;
         item.vector = room;
     }
     *out = item;
@@ -131,7 +131,7 @@ static uar_status visit(query *q, uar_memory *m, document_fn each, void *arg, ua
     uar_status status = has_vectors && room == NULL ? UAR_E_NOMEM : UAR_OK;
     while (status == UAR_OK && query_next(q)) {
         document_item item;
-        status = shelf_item_read(&item, room, q, m);
+        status = shelf_item_read(&item, room, m->embedder.dims, q, m);
         if (status == UAR_OK) status = each(arg, &item);
     }
     uar_status end = query_end(q, status == UAR_OK ? err : NULL);
@@ -188,7 +188,8 @@ uar_status shelf_segments(segment_state **out, size_t *count, uar_memory *m, con
     query_begin(&q, &m->database, SQL_SEGMENTS_SEEN);
     caller_bind(&q, c);
     while (query_next(&q)) {
-        segment_state s = { query_get_int(&q, 0), query_get_int(&q, 1), query_get_int(&q, 2), query_get_int(&q, 3) };
+        segment_state s = { query_get_int(&q, 0), query_get_int(&q, 1), query_get_int(&q, 2), query_get_int(&q, 3),
+                            query_get_int(&q, 5) };
         if (s.generation > 0 && is_of_scope(query_get_text(&q, 4), scopes)) buffer_append(&list, &s, sizeof s);
     }
     uar_status status = query_end(&q, err);

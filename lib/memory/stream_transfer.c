@@ -139,9 +139,11 @@ uar_status uar_memory_stream_export_sync(uar_memory *memory, const uar_identity 
     if (status == UAR_OK) status = stream_filter_check(&f, filter, err);
     if (status != UAR_OK) return status;
     exporter x = { .memory = memory, .c = &c, .filter = &f, .write = write, .ctx = ctx };
+    memory_pin(memory); /* the host may free it in a callback */
     buffer_init(&x.out, &memory->alloc, SIZE_MAX / 4);
     status = export_all(&x, err);
     buffer_dispose(&x.out);
+    memory_unpin(memory);
     return status;
 }
 
@@ -392,6 +394,7 @@ uar_status uar_memory_stream_import_sync(uar_memory_stream_imported *out, uar_me
     if (status != UAR_OK) return status;
     import_line *list = (import_line *)alloc_zeroed(&memory->alloc, BATCH, sizeof *list);
     if (list == NULL) return error_plain(err, UAR_E_NOMEM);
+    memory_pin(memory); /* the host may free it in a callback */
     importer im = { .memory = memory, .c = &c, .rest = lines, .failed = failed, .ctx = ctx };
     while (status == UAR_OK && im.rest.len != 0) {
         arena ar;
@@ -400,6 +403,7 @@ uar_status uar_memory_stream_import_sync(uar_memory_stream_imported *out, uar_me
         arena_dispose(&ar);
     }
     alloc_free(&memory->alloc, list);
+    memory_unpin(memory);
     if (status == UAR_OK) *out = im.sum;
     return status;
 }

@@ -1,4 +1,5 @@
-/* Owns: the choice of sentences. Invariant: what is put out are whole sentences of the sources, each once, in their order. */
+/* Owns: the choice of sentences. Invariant: what is put out are whole sentences of the sources, each once, in their order,
+ * but for one that is longer than the bound by itself. */
 #include "memory/summary.h"
 
 #include <stdlib.h>
@@ -197,13 +198,14 @@ static void put_chosen(buffer *out, const choice *c, size_t most) {
     if (out->len == begin && shortest != NULL) buffer_append(out, shortest->text.ptr, utf8_cut(shortest->text, most));
 }
 
-uar_status summary_extract(buffer *out, term_key key, const uar_memory_record *sources, size_t count, size_t most) {
+uar_status summary_extract(buffer *out, term_key key, const uar_memory_record *sources, size_t count, size_t wished,
+                           size_t most) {
     choice c = { .count = 0 };
     arena_init(&c.ar, out->alloc);
     uar_status status = read_sources(&c, key, sources, count);
     if (status == UAR_OK) status = weigh_words(&c);
     if (status == UAR_OK) {
-        choose(&c, most);
+        choose(&c, wished);
         put_chosen(out, &c, most);
         status = out->status;
     }

@@ -10,7 +10,8 @@
 #include "base/buffer.h"
 #include "index/terms.h"
 
-/* Append at most `most` bytes: chosen sentences, a line each; if not even the shortest fits, the beginning of it. UAR_E_NOMEM. */
-uar_status summary_extract(buffer *out, term_key key, const uar_memory_record *sources, size_t count, size_t most);
+/* Append chosen sentences, a line each, in at most `wished` bytes; if none fits, the shortest, cut at `most`. UAR_E_NOMEM. */
+uar_status summary_extract(buffer *out, term_key key, const uar_memory_record *sources, size_t count, size_t wished,
+                           size_t most);
 
 #endif

@@ -85,8 +85,10 @@ uar_status uar_memory_export_sync(uar_memory *memory, const uar_identity *who, c
     status = filter_begin(&f, &c, memory, who, given, err);
     if (status != UAR_OK) return status;
     if (f.mode != FILTER_AS_OF) f.mode = FILTER_ALL;
+    memory_pin(memory); /* the host may free it in `write` */
     status = export_all(memory, &c, &f, write, ctx, err);
     filter_dispose(&f);
+    memory_unpin(memory);
     return status;
 }
 

@@ -32,4 +32,11 @@ want code 0
 want out_has "4"
 end
 
+it "the persistence layer of the samples keeps every requirement"
+timeout 60 "$BUILD/examples/own_store" >out 2>err
+code=$?
+want code 0
+want out_has "requirements kept, 0 broken"
+end
+
 plan

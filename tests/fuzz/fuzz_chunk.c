@@ -57,7 +57,7 @@ static void search(const stored *s, const uar_allocator *a, const chunk_head *he
                           .as_of = head->count % 2 == 0,
                           .include_ended = true,
                           .limit = 5 };
-    segment_state state = { 1, 1, 0, INT64_MAX };
+    segment_state state = { 1, 1, 0, INT64_MAX, head->count };
     engine_answer *answer = NULL;
     uar_status status = engine_search(&answer, &e, &q, &state, 1, &source, NULL);
     PROPERTY(status == UAR_OK || status == UAR_E_CORRUPT);
@@ -73,7 +73,7 @@ static void search(const stored *s, const uar_allocator *a, const chunk_head *he
 
 /* The bytes of the chunk, in a block of their own size. */
 static stored lay_out(const uint8_t *data, size_t size, bool as_given, const uar_allocator *a) {
-    uint8_t head_bytes[CHUNK_HEAD_USED] = { 'u', 'a', 'r', 'c', 'h', 'n', 'k', 1 };
+    uint8_t head_bytes[CHUNK_HEAD_USED] = { 'u', 'a', 'r', 'c', 'h', 'n', 'k', 2 };
     size_t from = as_given ? 0 : 8;
     if (size > from)
         memcpy(head_bytes + from, data + from, size < sizeof head_bytes ? size - from : sizeof head_bytes - from);
@@ -86,8 +86,11 @@ static stored lay_out(const uint8_t *data, size_t size, bool as_given, const uar
     memcpy(s.bytes, head_bytes, sizeof head_bytes);
     if (size > sizeof head_bytes) {
         size_t rest = size - sizeof head_bytes;
-        memcpy(s.bytes + CHUNK_HEAD, data + sizeof head_bytes, rest < total - CHUNK_HEAD ? rest : total - CHUNK_HEAD);
+        size_t room = total > CHUNK_DOCUMENTS_AT ? total - CHUNK_DOCUMENTS_AT : 0;
+        if (room != 0) memcpy(s.bytes + CHUNK_DOCUMENTS_AT, data + sizeof head_bytes, rest < room ? rest : room);
     }
+    /* Seals keep out damage, not an enemy, who can make them. */
+    if (chunk_head_read(&head, s.bytes, s.size) == UAR_OK) chunk_seal(s.bytes, &head);
     return s;
 }
 

@@ -56,6 +56,9 @@ def app_faults(build, target, archive, package="uar", app=APP):
     flags = pkg_config(target, package, "--libs", *(["--static"] if archive else []))
     if cflags is None or flags is None:
         return ["%s.pc is not installed, or pkg-config refuses it" % package]
+    foreign = [flag for flag in cflags if not flag.startswith("-I") or not flag.endswith("/include")]
+    if foreign:
+        return ["%s.pc hands flags of a dependency to the app: %s" % (package, " ".join(foreign))]
     folder = next(flag[2:] for flag in flags if flag.startswith("-L"))
     if archive:
         archives = {"-luar": "libuar.a", "-luar-bert": "libuar-bert.a"}

@@ -146,6 +146,7 @@ static inline void world_add(world *w) {
     d->is_alive = true;
     world_fill(w, d);
     w->state.generation++;
+    w->state.records++;
 }
 
 static inline world_document *world_any(world *w) {
@@ -216,6 +217,7 @@ static inline void world_rewrite(world *w, int64_t key) {
 static inline void world_remove(world *w) {
     world_document *d = world_any(w);
     d->is_alive = false;
+    w->state.records--;
     w->state.generation++;
     w->state.edits++;
     world_rewrite(w, d->item.at.key);

@@ -140,6 +140,19 @@ static void without_options_a_third_is_left(void **state) {
     assert_true(done.summary_bytes * 3 <= done.source_bytes && done.summary_bytes != 0);
 }
 
+static void without_options_a_sentence_stays_whole_where_a_third_holds_none(void **state) {
+    memory_fixture *f = *state;
+    static const char *const texts[] = { "Packed eleven boxes of books for the move.",
+                                         "Sold the sofa to the neighbour next door." };
+    for (size_t i = 0; i < 2; i++)
+        add_text(f, "ann", texts[i]);
+    uar_memory_compression done;
+    assert_int_equal(compress(f, &done, NULL, NULL), UAR_OK);
+    uar_memory_records *r = get_record(f, "ann", done.id);
+    assert_true(str_is(r->records[0].content, texts[1]));
+    uar_memory_records_free(r);
+}
+
 typedef struct summarizer {
     memory_fixture *f;
     const char *text;
@@ -314,6 +327,7 @@ int main(void) {
         MEMORY_TEST(test_M6_deleting_the_summary_erases_its_sources),
         MEMORY_TEST(the_bundled_rule_chooses_sentences_of_the_sources),
         MEMORY_TEST(without_options_a_third_is_left),
+        MEMORY_TEST(without_options_a_sentence_stays_whole_where_a_third_holds_none),
         MEMORY_TEST(a_host_may_summarise_and_ask_the_memory_meanwhile),
         MEMORY_TEST(test_M9_a_summary_that_fails_or_is_too_long_changes_nothing),
         MEMORY_TEST(test_M9_a_source_that_changes_while_it_is_summarised_ends_it),
