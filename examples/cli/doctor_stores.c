@@ -232,7 +232,7 @@ static void check_memory(checkup *c, const char *path) {
     options.read_only = true;
     uar_memory *memory = uar_memory_open(path, &options);
     if (uar_memory_state(memory, &err) == UAR_MEMORY_UNAVAILABLE) {
-        checkup_bad_store(c, "memory", hint_for(err.code), "%s: unavailable: %s: %s", path, uar_status_name(err.code),
+        checkup_bad_store(c, "memory", hint_for(err.code), "unavailable: %s: %s", uar_status_name(err.code),
                           reason_of(&err));
     } else {
         count_records(c, memory, path);

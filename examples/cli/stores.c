@@ -239,7 +239,7 @@ int stores_memory_open(uar_memory **out, const app *a) {
     uar_error err = UAR_ERROR_INIT;
     uar_memory_status state = uar_memory_state(memory, &err);
     if (state == UAR_MEMORY_UNAVAILABLE) {
-        report_error(a, &err, path);
+        report_error(a, &err, ""); /* it names the file */
         code = CODE_STORE;
         uar_memory_free(memory);
     } else {

@@ -87,6 +87,15 @@ bool scope_is_shared(uar_memory_scope scope) {
     return scope == UAR_MEMORY_SCOPE_GLOBAL || scope == UAR_MEMORY_SCOPE_AGENT;
 }
 
+uar_status caller_lacks_id(const char *what, uar_memory_scope scope, uar_error *err) {
+    const char *ids = scope == UAR_MEMORY_SCOPE_AGENT     ? "an agent"
+                      : scope == UAR_MEMORY_SCOPE_SESSION ? "a user and a session"
+                      : scope == UAR_MEMORY_SCOPE_TASK    ? "a user and a task"
+                                                          : "a user";
+    return error_set(err, UAR_E_INVALID, "%s of %s scope needs an identity with %s", what, uar_memory_scope_name(scope),
+                     ids);
+}
+
 uar_status caller_may_write(const caller *c, uar_memory_scope scope, uar_error *err) {
     if (!scope_is_shared(scope) || c->writes_shared) return UAR_OK;
     return error_set(err, UAR_E_FORBIDDEN, "this identity may not write memory of %s scope",

@@ -42,5 +42,7 @@ typedef struct place {
 
 /* The key of a place; its len is 0 if an id that the scope needs is absent. */
 void segment_key_of(segment_key *out, const place *p);
+/* What is said then: UAR_E_INVALID. `what` has no place, "memory" say. */
+uar_status caller_lacks_id(const char *what, uar_memory_scope scope, uar_error *err);
 
 #endif

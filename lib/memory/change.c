@@ -23,7 +23,7 @@ static uar_status check_patch(const uar_memory_patch *p, uar_memory_record *scra
     if (status == UAR_OK && p->set_categories)
         status = content_labels(scratch, ar, p->categories, p->category_count, err);
     if (status == UAR_OK && p->metadata.ptr != NULL)
-        status = content_metadata(&scratch->metadata, ar, p->metadata, err);
+        status = content_metadata(&scratch->metadata, ar, p->metadata, "metadata", err);
     return status;
 }
 

@@ -82,21 +82,22 @@ static bool is_deeper_than(const cJSON *node, int levels) {
     return false;
 }
 
-uar_status content_metadata(uar_str *out, arena *ar, uar_str given, uar_error *err) {
+uar_status content_metadata(uar_str *out, arena *ar, uar_str given, const char *what, uar_error *err) {
     if (given.ptr == NULL) {
         *out = STR("{}");
         return UAR_OK;
     }
     cJSON *tree = NULL;
-    uar_status status = json_read(&tree, ar->alloc, given, MEMORY_METADATA_MAX, err);
-    if (status != UAR_OK) return status;
+    uar_error why = UAR_ERROR_INIT;
+    uar_status status = json_read(&tree, ar->alloc, given, MEMORY_METADATA_MAX, &why);
+    if (status != UAR_OK) return error_set(err, status, "the %s: %s", what, why.message);
     /* An export puts it into a record, and what was exported must come in again. */
-    const char *fault = !cJSON_IsObject(tree)                         ? "the metadata is not a JSON object"
-                        : is_deeper_than(tree, MEMORY_METADATA_DEPTH) ? "the metadata is nested too deeply"
+    const char *fault = !cJSON_IsObject(tree)                         ? "not a JSON object"
+                        : is_deeper_than(tree, MEMORY_METADATA_DEPTH) ? "nested too deeply"
                                                                       : NULL;
     if (fault != NULL) {
         json_free(ar->alloc, tree);
-        return error_set(err, UAR_E_INVALID, "%s", fault);
+        return error_set(err, UAR_E_INVALID, "the %s is %s", what, fault);
     }
     buffer bytes;
     buffer_init(&bytes, ar->alloc, MERGED_METADATA_MAX);

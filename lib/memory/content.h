@@ -13,7 +13,7 @@ uar_status content_check(uar_str text, const char *what, size_t max, uar_error *
 /* Labels checked, repeats left out, copied. */
 uar_status content_labels(uar_memory_record *r, arena *ar, const uar_str *labels, size_t count, uar_error *err);
 /* A JSON object as compact text; absent: {}. UAR_E_JSON, UAR_E_INVALID, UAR_E_TOO_LARGE. */
-uar_status content_metadata(uar_str *out, arena *ar, uar_str given, uar_error *err);
+uar_status content_metadata(uar_str *out, arena *ar, uar_str given, const char *what, uar_error *err);
 /* `have` with the members of `more` put over it. UAR_E_TOO_LARGE. */
 uar_status content_merge_metadata(uar_str *out, arena *ar, uar_str have, uar_str more, uar_error *err);
 /* `have` and what of `more` isn't in it. */

@@ -350,6 +350,13 @@ static char *plain_path(const uar_allocator *a, const char *path) {
     return out;
 }
 
+static void name_path(uar_error *err, const char *path) {
+    if (err == NULL) return;
+    int32_t detail = err->detail;
+    error_set(err, err->code, "%s: %s", err->message, path);
+    err->detail = detail;
+}
+
 uar_status database_open(database *db, const char *path, const database_options *options, uar_error *err) {
     *db = (database){ .read_only = options->read_only, .busy_timeout_ms = options->busy_timeout_ms };
     int flags =
@@ -359,11 +366,10 @@ uar_status database_open(database *db, const char *path, const database_options 
     int code = sqlite3_open_v2(plain, &db->handle, flags, NULL);
     alloc_free(options->alloc, plain);
     uar_status status = code == SQLITE_OK ? set_up(db, options, err) : database_fault(db, code, err);
-    if (status == UAR_E_CANTOPEN) {
-        error_set(err, status, "memory store %s: it can't be opened; check its folder and the permissions", path);
-        if (err != NULL) err->detail = code != SQLITE_OK ? code : SQLITE_CANTOPEN;
+    if (status != UAR_OK) {
+        name_path(err, path);
+        database_close(db);
     }
-    if (status != UAR_OK) database_close(db);
     return status;
 }
 

@@ -47,10 +47,7 @@ static uar_status place_record(entry *d, const caller *c, const uar_memory_draft
     if (status != UAR_OK) return status;
     place p = { scope, r->owner, r->user, r->agent, r->session, r->task };
     segment_key_of(&d->key, &p);
-    if (d->key.len == 0)
-        return error_set(err, UAR_E_INVALID, "memory of %s scope needs an id that the identity doesn't have",
-                         uar_memory_scope_name(scope));
-    return UAR_OK;
+    return d->key.len != 0 ? UAR_OK : caller_lacks_id("memory", scope, err);
 }
 
 static uar_status take_choices(uar_memory_record *r, const uar_memory_draft *g, uar_error *err) {
@@ -84,7 +81,7 @@ static uar_status take_texts(entry *d, const uar_memory_draft *g, uar_error *err
     d->unique_key = g->unique_key;
     uar_status status = content_check(g->content, "content", MEMORY_TEXT_MAX, err);
     if (status == UAR_OK) status = content_labels(r, &d->ar, g->categories, g->category_count, err);
-    if (status == UAR_OK) status = content_metadata(&r->metadata, &d->ar, g->metadata, err);
+    if (status == UAR_OK) status = content_metadata(&r->metadata, &d->ar, g->metadata, "metadata", err);
     if (status == UAR_OK && g->unique_key.ptr != NULL)
         status = content_check(g->unique_key, "unique key", UNIQUE_KEY_MAX, err);
     if (status == UAR_OK && g->provenance.session.ptr != NULL)

@@ -99,7 +99,7 @@ uar_status entity_write_make(entity_write *w, uar_memory *m, const caller *c, co
     if (status == UAR_OK) status = graph_kind_check(e->kind, err);
     if (status == UAR_OK) status = check_aliases(&g, err);
     if (status == UAR_OK) status = graph_trust_check(&e->trust, err);
-    if (status == UAR_OK) status = content_metadata(&e->properties, ar, g.properties, err);
+    if (status == UAR_OK) status = content_metadata(&e->properties, ar, g.properties, "properties", err);
     if (status == UAR_OK) status = graph_target_of(&w->target, c, &g.place, UAR_MEMORY_SCOPE_USER, err);
     name_set set;
     if (status == UAR_OK) status = name_set_init(&set, ar, err);

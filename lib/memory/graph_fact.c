@@ -180,7 +180,7 @@ uar_status relation_write_make(relation_write *w, uar_memory *m, const uar_memor
     if (status == UAR_OK) status = graph_trust_check(&r->trust, err);
     if (status == UAR_OK) status = graph_times_check(&r->valid_from_ms, &r->valid_until_ms, w->now, err);
     if (status == UAR_OK) status = graph_provenance_check(&r->provenance, err);
-    if (status == UAR_OK) status = content_metadata(&r->properties, ar, g.properties, err);
+    if (status == UAR_OK) status = content_metadata(&r->properties, ar, g.properties, "properties", err);
     if (status == UAR_OK) status = graph_digest(&w->made.digest, m, r->type, err);
     return status == UAR_OK ? graph_row_new(&w->made.row, &r->id, m, err) : status;
 }

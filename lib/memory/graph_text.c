@@ -188,10 +188,7 @@ uar_status graph_target_of(graph_target *out, const caller *c, const uar_memory_
     if (status != UAR_OK) return status;
     place where = { p->scope, p->owner, p->user, p->agent, p->session, p->task };
     segment_key_of(&out->key, &where);
-    if (out->key.len == 0)
-        return error_set(err, UAR_E_INVALID, "memory of %s scope needs an id that the identity doesn't have",
-                         uar_memory_scope_name(p->scope));
-    return UAR_OK;
+    return out->key.len != 0 ? UAR_OK : caller_lacks_id("memory", p->scope, err);
 }
 
 uar_status graph_segment(int64_t *seg, database *db, const graph_target *t, uar_error *err) {

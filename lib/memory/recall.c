@@ -12,6 +12,8 @@
 
 /* Records looked at, the most that a block holds. */
 #define CANDIDATES 48
+/* Cosine; texts that have nothing to do with each other lie around 0, and in some spaces all lie above this. */
+#define NEARNESS_LEAST 0.2
 #define BLOCK_MAX ((size_t)16 * 1024 * 1024)
 
 static const char block_head[] =
@@ -106,6 +108,12 @@ static void sort_by_time(chosen *list, size_t count) {
     }
 }
 
+/* A search gives the nearest that there are, be they near or not. What has no word of the question, nor have its neighbours,
+ * must be near by its vector to be worth a place: in a small memory all else would be injected into every run. */
+static bool is_about(const uar_memory_hit *hit) {
+    return hit->lexical > 0 || hit->time > 0 || hit->vector >= NEARNESS_LEAST;
+}
+
 /* The best that fit, in the order of their score. What is too long is left out; what comes after may still fit. */
 static uar_status choose(chosen *list, size_t *count, const uar_memory_hits *hits, size_t budget, memory_recalled *r) {
     buffer line;
@@ -113,6 +121,7 @@ static uar_status choose(chosen *list, size_t *count, const uar_memory_hits *hit
     uar_status status = UAR_OK;
     size_t used = 0;
     for (size_t i = 0; i < hits->count && status == UAR_OK; i++) {
+        if (!is_about(&hits->hits[i])) continue;
         buffer_reset(&line);
         append_line(&line, &hits->hits[i].record);
         status = line.status;

@@ -46,9 +46,7 @@ static uar_status place_stream(stream_opening *o, const caller *c, const uar_mem
     }
     place p = { scope, s->owner, s->user, s->agent, s->session, s->task };
     segment_key_of(&o->key, &p);
-    if (o->key.len != 0) return UAR_OK;
-    return error_set(err, UAR_E_INVALID, "a stream of %s scope needs an id that the identity doesn't have",
-                     uar_memory_scope_name(scope));
+    return o->key.len != 0 ? UAR_OK : caller_lacks_id("a stream", scope, err);
 }
 
 uar_status stream_opening_make(stream_opening *out, const uar_memory *memory, const caller *c,
@@ -67,7 +65,7 @@ uar_status stream_opening_make(stream_opening *out, const uar_memory *memory, co
     if (uar_memory_scope_name(s->scope) == NULL) return error_set(err, UAR_E_INVALID, "there is no such scope");
     status = host_id_check(g.name, "name of the stream", err);
     if (status == UAR_OK) status = place_stream(out, c, &g, err);
-    if (status == UAR_OK) status = content_metadata(&s->metadata, ar, g.metadata, err);
+    if (status == UAR_OK) status = content_metadata(&s->metadata, ar, g.metadata, "metadata", err);
     if (status != UAR_OK) return status;
     out->row.named = (int64_t)term_hash(memory->database.key, g.name);
     s->created_ms = clock_wall(&memory->clock);

@@ -17,7 +17,7 @@ static uar_status take_texts(stream_entry_row *row, const uar_memory *memory, co
     e->unique_key = g->unique_key;
     uar_status status = host_id_check(e->role, "role", err);
     if (status == UAR_OK) status = content_check(e->text, "text", MEMORY_TEXT_MAX, err);
-    if (status == UAR_OK) status = content_metadata(&e->metadata, ar, g->metadata, err);
+    if (status == UAR_OK) status = content_metadata(&e->metadata, ar, g->metadata, "metadata", err);
     if (status == UAR_OK && g->unique_key.ptr != NULL)
         status = content_check(g->unique_key, "unique key", STREAM_KEY_MAX, err);
     if (status == UAR_OK && g->provenance.session.ptr != NULL)

@@ -150,6 +150,38 @@ static void injection_counts_as_recall_and_reading_does_not(void **state) {
     uar_memory_records_free(r);
 }
 
+/* A space of two directions: the water, and all else. */
+static void embed_water(void *ctx, uar_embed_purpose purpose, const uar_str *texts, size_t count,
+                        uar_completion *done) {
+    (void)ctx;
+    (void)purpose;
+    float vectors[16][2];
+    assert_true(count <= 16);
+    for (size_t i = 0; i < count; i++) {
+        bool is_water = count_in(texts[i], "ocean") > 0, is_near = count_in(texts[i], "boat") > 0;
+        vectors[i][0] = is_water ? 1.0f : is_near ? 0.8f : 0.0f;
+        vectors[i][1] = is_water ? 0.0f : is_near ? 0.6f : 1.0f;
+    }
+    (void)uar_completion_vectors(done, &vectors[0][0], count, 2);
+}
+
+static void what_has_neither_word_nor_nearness_is_not_injected(void **state) {
+    memory_fixture *f = *state;
+    uar_memory_free(f->memory);
+    uar_embedder water = { .struct_size = UAR_EMBEDDER_INIT, .id = "water", .dims = 2, .embed = embed_water };
+    uar_memory_options options;
+    uar_memory_options_init(&options);
+    options.clock = &f->clock;
+    options.embedder = &water;
+    f->memory = uar_memory_open(f->path, &options);
+    add_text(f, "ann", "My boat lies in the harbour");
+    add_text(f, "ann", "Forms for taxes arrive in spring");
+    memory_recalled *r = recall(f, "How was the ocean?", 400);
+    assert_int_equal(r->count, 1);
+    assert_int_equal(count_in(r->block, "My boat"), 1);
+    memory_recalled_free(r);
+}
+
 static void an_operators_view_is_never_injected(void **state) {
     memory_fixture *f = *state;
     uar_identity who = user_of("ann");
@@ -177,6 +209,7 @@ int main(void) {
         MEMORY_TEST(no_budget_is_ever_exceeded),
         MEMORY_TEST(test_M12_the_same_records_give_the_same_bytes),
         MEMORY_TEST(injection_counts_as_recall_and_reading_does_not),
+        MEMORY_TEST(what_has_neither_word_nor_nearness_is_not_injected),
         MEMORY_TEST(an_operators_view_is_never_injected),
         cmocka_unit_test(tokens_are_estimated_rather_too_high),
     };

@@ -364,6 +364,29 @@ static void all_fields_come_back_also_from_another_process_life(void **state) {
     uar_memory_records_free(r);
 }
 
+/* The add is refused, and its message says so. */
+static void assert_refused(memory_fixture *f, const uar_identity *who, const uar_memory_draft *d, const char *says) {
+    uar_memory_change change;
+    uar_error err = UAR_ERROR_INIT;
+    assert_int_not_equal(uar_memory_add_sync(&change, f->memory, who, d, &err), UAR_OK);
+    assert_non_null(strstr(err.message, says));
+}
+
+static void a_refusal_names_the_id_that_is_missing_and_the_field_that_is_no_JSON(void **state) {
+    memory_fixture *f = *state;
+    uar_identity who = { UAR_IDENTITY_INIT, .user = STR("ann") };
+    uar_memory_draft d = draft_of("The task is done.");
+    d.scope = UAR_MEMORY_SCOPE_TASK;
+    assert_refused(f, &who, &d, "task scope needs an identity with a user and a task");
+    d.scope = UAR_MEMORY_SCOPE_SESSION;
+    assert_refused(f, &who, &d, "session scope needs an identity with a user and a session");
+    d.scope = UAR_MEMORY_SCOPE_USER;
+    d.metadata = STR("{bad");
+    assert_refused(f, &who, &d, "the metadata: ");
+    who.user = uar_str_n(NULL, 0);
+    assert_refused(f, &who, &d, "user scope needs an identity with a user");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(test_M3_the_same_fact_a_hundred_times_is_one_record),
@@ -385,6 +408,7 @@ int main(void) {
         MEMORY_TEST(content_of_64_KiB_is_kept_and_one_byte_more_refused),
         MEMORY_TEST(a_longer_struct_of_a_newer_header_is_refused_if_it_says_more),
         MEMORY_TEST(all_fields_come_back_also_from_another_process_life),
+        MEMORY_TEST(a_refusal_names_the_id_that_is_missing_and_the_field_that_is_no_JSON),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
