@@ -89,7 +89,8 @@ static uar_status find_near(meeting *out, const entry *d, uar_memory *m, arena *
     if (!(threshold > 0) || d->vector == NULL) return UAR_E_NOT_FOUND;
     shelf_near near[NEAR_CANDIDATES];
     size_t count = 0;
-    uar_status status = shelf_nearest(near, &count, NEAR_CANDIDATES, m, d->v.seg, d->v.r.type, d->vector, err);
+    uar_status status =
+        shelf_nearest(near, &count, NEAR_CANDIDATES, m, d->v.seg, d->v.r.type, d->vector, threshold, err);
     for (size_t i = 0; status == UAR_OK && i < count && (double)near[i].cosine >= threshold; i++) {
         near_verdict verdict = NEAR_DIFFERENT;
         status = version_load(&out->old, &m->database, near[i].num, ar, err);
