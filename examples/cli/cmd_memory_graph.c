@@ -63,8 +63,8 @@ int cmd_memory_graph_relate(app *a) {
     if (code == CODE_OK) code = graph_date_of(&d.valid_from_ms, a, "valid-from");
     if (code == CODE_OK) code = graph_date_of(&d.valid_until_ms, a, "valid-until");
     if (code == CODE_OK) code = graph_open(&s, a);
-    if (code == CODE_OK) code = graph_entity_of(&d.from, &s, a->args.operands[0]);
-    if (code == CODE_OK) code = graph_entity_of(&d.to, &s, a->args.operands[2]);
+    if (code == CODE_OK) code = graph_end_of(&d.from, &s, a->args.operands[0]);
+    if (code == CODE_OK) code = graph_end_of(&d.to, &s, a->args.operands[2]);
     d.type = uar_str_of(a->args.operands[1]);
     d.properties = uar_str_of(args_get(&a->args, "properties"));
     uar_memory_change change;
@@ -78,18 +78,22 @@ int cmd_memory_graph_relate(app *a) {
 static int relation_between(uar_uuid *out, const graph_session *s) {
     const char *const *operands = s->app->args.operands;
     uar_uuid from, to;
-    int code = graph_entity_of(&from, s, operands[0]);
-    if (code == CODE_OK) code = graph_entity_of(&to, s, operands[2]);
+    int code = graph_end_of(&from, s, operands[0]);
+    if (code == CODE_OK) code = graph_end_of(&to, s, operands[2]);
     uar_memory_graph_filter filter;
     uar_memory_graph_filter_init(&filter);
     filter.type = uar_str_of(operands[1]);
     filter.direction = UAR_MEMORY_DIRECTION_OUT;
     filter.max_length = 1;
+    filter.max_visited = 1000000; /* the relations of one entity, however many it has */
     uar_memory_paths *paths = NULL;
     uar_error err = UAR_ERROR_INIT;
     if (code == CODE_OK &&
         uar_memory_graph_paths_sync(&paths, s->memory, &s->who, from, to, &filter, 1, &err) != UAR_OK)
         return graph_fault(s, &err);
+    if (code == CODE_OK && paths->count == 0 && paths->truncated)
+        code = report_usage(s->app, "give the id of the relation", "'%s' has too many relations to look through",
+                            operands[0]);
     if (code == CODE_OK && (paths->count == 0 || paths->paths[0].length == 0))
         code = report(s->app, UAR_E_NOT_FOUND, "see 'uar memory graph neighbours'", "'%s' doesn't '%s' '%s' now",
                       operands[0], operands[1], operands[2]);
@@ -97,6 +101,14 @@ static int relation_between(uar_uuid *out, const graph_session *s) {
         *out = paths->paths[0].steps[0].relation->id;
     uar_memory_paths_free(paths);
     return code;
+}
+
+/* An entity is deleted by a command of its own, with all that hangs on it: never by an id that was meant for less. */
+static int check_no_entity(const graph_session *s, uar_uuid id, const char *meant) {
+    uar_memory_graph *entity = NULL;
+    if (uar_memory_graph_get_sync(&entity, s->memory, &s->who, id, NULL) != UAR_OK) return CODE_OK;
+    uar_memory_graph_free(entity);
+    return report_usage(s->app, "see 'uar memory graph delete'", "this is an entity, not %s", meant);
 }
 
 int cmd_memory_graph_unrelate(app *a) {
@@ -110,6 +122,7 @@ int cmd_memory_graph_unrelate(app *a) {
     if (code == CODE_OK && a->args.operand_count == 1) code = graph_id_of(&id, a, a->args.operands[0]);
     if (code == CODE_OK) code = graph_open(&s, a);
     if (code == CODE_OK && a->args.operand_count == 3) code = relation_between(&id, &s);
+    if (code == CODE_OK) code = check_no_entity(&s, id, "a relation");
     uar_memory_change change;
     uar_error err = UAR_ERROR_INIT;
     uar_status status = UAR_OK;
@@ -138,20 +151,12 @@ int cmd_memory_graph_observe(app *a) {
     return finish(&s, code, status, &change, &err);
 }
 
-/* True if the id is that of an observation: the other commands are for the rest. */
-static int check_observation(const graph_session *s, uar_uuid id) {
-    uar_memory_graph *entity = NULL;
-    if (uar_memory_graph_get_sync(&entity, s->memory, &s->who, id, NULL) != UAR_OK) return CODE_OK;
-    uar_memory_graph_free(entity);
-    return report_usage(s->app, "see 'uar memory graph delete'", "this is an entity, not an observation");
-}
-
 int cmd_memory_graph_forget(app *a) {
     uar_uuid id;
     graph_session s = { 0 };
     int code = graph_id_of(&id, a, a->args.operands[0]);
     if (code == CODE_OK) code = graph_open(&s, a);
-    if (code == CODE_OK) code = check_observation(&s, id);
+    if (code == CODE_OK) code = check_no_entity(&s, id, "an observation");
     uar_memory_change change;
     uar_error err = UAR_ERROR_INIT;
     uar_status status = UAR_OK;
@@ -181,8 +186,8 @@ int cmd_memory_graph_merge(app *a) {
     graph_session s = { 0 };
     int code = check_operands(a);
     if (code == CODE_OK) code = graph_open(&s, a);
-    if (code == CODE_OK) code = graph_entity_of(&into, &s, a->args.operands[0]);
-    if (code == CODE_OK) code = graph_entity_of(&from, &s, a->args.operands[1]);
+    if (code == CODE_OK) code = graph_end_of(&into, &s, a->args.operands[0]);
+    if (code == CODE_OK) code = graph_end_of(&from, &s, a->args.operands[1]);
     uar_memory_change change;
     uar_error err = UAR_ERROR_INIT;
     uar_status status = UAR_OK;

@@ -7,6 +7,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { LIMIT_DEFAULT = 10 };
 
@@ -134,29 +136,73 @@ int cmd_memory_graph_entities(app *a) {
     return code;
 }
 
+/* Pages that are put together; the rows point into them. */
+typedef struct whole {
+    uar_memory_graph **pages;
+    size_t page_count;
+    uar_memory_relation *relations;
+    uar_memory_observation *observations;
+    size_t relation_count, observation_count;
+} whole;
+
+static void whole_free(whole *all) {
+    for (size_t i = 0; i < all->page_count; i++)
+        uar_memory_graph_free(all->pages[i]);
+    free(all->pages);
+    free(all->relations);
+    free(all->observations);
+}
+
+/* `count` rows more behind the first `have`. */
+static void *joined(void *rows, size_t have, const void *more, size_t count, size_t size) {
+    if (count == 0) return rows;
+    char *all = must_alloc((have + count) * size);
+    if (have > 0) memcpy(all, rows, have * size);
+    memcpy(all + have * size, more, count * size);
+    free(rows);
+    return all;
+}
+
+static void whole_add(whole *all, uar_memory_graph *page) {
+    all->pages = joined(all->pages, all->page_count++, &page, 1, sizeof page);
+    all->relations =
+        joined(all->relations, all->relation_count, page->relations, page->relation_count, sizeof *all->relations);
+    all->relation_count += page->relation_count;
+    all->observations = joined(all->observations, all->observation_count, page->observations, page->observation_count,
+                               sizeof *all->observations);
+    all->observation_count += page->observation_count;
+}
+
+static uar_status gather(whole *all, const page_walk *w, ask_fn ask, uar_error *err) {
+    uar_str cursor = uar_str_n(NULL, 0);
+    do {
+        uar_memory_graph *page = NULL;
+        uar_status status = ask(&page, w, cursor, PAGE_MOST, err);
+        if (status != UAR_OK) return status;
+        whole_add(all, page);
+        cursor = page->cursor;
+    } while (cursor.ptr != NULL);
+    return UAR_OK;
+}
+
 /* Everything about one entity, as one object. */
 static int print_whole(page_walk *w, const uar_memory_graph *entity) {
-    uar_memory_graph *relations = NULL;
-    uar_memory_graph *observations = NULL;
+    whole all = { 0 };
     uar_error err = UAR_ERROR_INIT;
-    uar_str start = uar_str_n(NULL, 0);
     w->id = entity->entities[0].id;
-    uar_status status = ask_neighbours(&relations, w, start, PAGE_MOST, &err);
-    if (status == UAR_OK) status = ask_observations(&observations, w, start, PAGE_MOST, &err);
+    uar_status status = gather(&all, w, ask_neighbours, &err);
+    if (status == UAR_OK) status = gather(&all, w, ask_observations, &err);
     if (status == UAR_OK) {
-        uar_memory_graph whole = *entity;
-        whole.relations = relations->relations;
-        whole.relation_count = relations->relation_count;
-        whole.observations = observations->observations;
-        whole.observation_count = observations->observation_count;
+        uar_memory_graph graph = *entity;
+        graph.relations = all.relations;
+        graph.relation_count = all.relation_count;
+        graph.observations = all.observations;
+        graph.observation_count = all.observation_count;
         text_buffer line = { 0 };
-        status = uar_memory_graph_json(&whole, NULL, text_write_piece, &line);
-        graph_print_line(w->session, &line, status);
+        graph_print_line(w->session, &line, uar_memory_graph_json(&graph, NULL, text_write_piece, &line));
     }
-    uar_memory_graph_free(relations);
-    uar_memory_graph_free(observations);
-    if (status != UAR_OK) return graph_fault(w->session, &err);
-    return CODE_OK;
+    whole_free(&all);
+    return status == UAR_OK ? CODE_OK : graph_fault(w->session, &err);
 }
 
 static int print_get(page_walk *w) {
@@ -219,8 +265,9 @@ static void print_paths(const graph_session *s, const uar_memory_paths *paths) {
         return;
     }
     for (size_t i = 0; i < paths->count; i++)
-        print_path(s, &paths->paths[i]);
+        if (paths->paths[i].length > 0) print_path(s, &paths->paths[i]);
     if (s->app->quiet) return;
+    if (paths->count == 1 && paths->paths[0].length == 0) fprintf(stderr, "uar: both are one entity\n");
     if (paths->count == 0) fprintf(stderr, "uar: no path%s\n", paths->truncated ? " within the bounds" : "");
     if (paths->count > 0 && paths->truncated) fprintf(stderr, "uar: there may be more: a bound was met\n");
 }
@@ -234,8 +281,8 @@ int cmd_memory_graph_path(app *a) {
     filter.kind = uar_str_n(NULL, 0);
     if (code == CODE_OK) code = limit_of(&limit, a);
     if (code == CODE_OK) code = graph_open(&s, a);
-    if (code == CODE_OK) code = graph_entity_of(&from, &s, a->args.operands[0]);
-    if (code == CODE_OK) code = graph_entity_of(&to, &s, a->args.operands[1]);
+    if (code == CODE_OK) code = graph_end_of(&from, &s, a->args.operands[0]);
+    if (code == CODE_OK) code = graph_end_of(&to, &s, a->args.operands[1]);
     uar_memory_paths *paths = NULL;
     uar_error err = UAR_ERROR_INIT;
     if (code == CODE_OK &&

@@ -15,24 +15,24 @@ enum { LIMIT_DEFAULT = 10, LIMIT_MOST = 1000 };
 
 /* One line of a batch, read. */
 typedef struct question {
-    cJSON *line; /* what the filter points into */
-    char *metadata;
+    cJSON *line;  /* what the filter points into, */
+    uar_str text; /* and its text */
     uar_memory_filter filter;
-    const char *text;
+    const char *query;
     size_t limit;
 } question;
 
 typedef struct batch {
+    uar_memory_filter filter; /* of lines that don't say otherwise: the options */
+    size_t limit;             /* the same */
     question *items;
     size_t count;
     size_t capacity;
 } batch;
 
 static void batch_free(batch *b) {
-    for (size_t i = 0; i < b->count; i++) {
+    for (size_t i = 0; i < b->count; i++)
         cJSON_Delete(b->items[i].line);
-        free(b->items[i].metadata);
-    }
     free(b->items);
 }
 
@@ -60,25 +60,20 @@ static bool read_limit(size_t *out, const cJSON *value) {
 /* Fill a question from its parsed line; `fault` names the key that is wrong. */
 static bool read_members(question *q, const char **fault) {
     for (const cJSON *member = q->line->child; member != NULL; member = member->next) {
-        char *kept = NULL;
         bool fine = true;
         *fault = member->string;
         if (strcmp(member->string, "query") == 0) {
             fine = cJSON_IsString(member);
-            q->text = member->valuestring;
+            q->query = member->valuestring;
         } else if (strcmp(member->string, "limit") == 0) {
             fine = read_limit(&q->limit, member);
         } else {
-            fine = filter_from_json(&q->filter, &kept, member);
-            if (kept != NULL) {
-                free(q->metadata);
-                q->metadata = kept;
-            }
+            fine = filter_from_json(&q->filter, q->text, member);
         }
         if (!fine) return false;
     }
     *fault = "query";
-    return q->text != NULL;
+    return q->query != NULL;
 }
 
 static int read_question(batch *b, const app *a, const char *path, size_t number, uar_str line) {
@@ -86,8 +81,9 @@ static int read_question(batch *b, const app *a, const char *path, size_t number
     const char *why = NULL;
     const char *key = "";
     question *q = batch_grow(b);
-    uar_memory_filter_init(&q->filter);
-    q->limit = LIMIT_DEFAULT;
+    q->filter = b->filter;
+    q->limit = b->limit;
+    q->text = line;
     q->line = json_parse(line, &at, &why);
     if (why != NULL) return report_usage(a, NULL, "%s:%zu:%zu: %s", path, number, at + 1, why);
     if (!cJSON_IsObject(q->line)) return report_usage(a, NULL, "%s:%zu: a line must be a JSON object", path, number);
@@ -99,6 +95,7 @@ static int read_question(batch *b, const app *a, const char *path, size_t number
 
 static int read_batch(batch *b, const app *a, const char *path, uar_str text) {
     size_t number = 0;
+    text = text_without_mark(text);
     for (size_t begin = 0; begin < text.len;) {
         const char *feed = memchr(text.ptr + begin, '\n', text.len - begin);
         size_t end = feed != NULL ? (size_t)(feed - text.ptr) : text.len;
@@ -124,9 +121,9 @@ static int search(const app *a, uar_memory *memory, const char *text, const uar_
     return CODE_OK;
 }
 
-static int search_batch(app *a, const char *path) {
+static int search_batch(app *a, const char *path, const uar_memory_filter *filter, size_t limit) {
     text_buffer text = { 0 };
-    batch questions = { 0 };
+    batch questions = { .filter = *filter, .limit = limit };
     uar_memory *memory = NULL;
     int code = file_read(&text, a, path, "the batch");
     if (code == CODE_OK) code = read_batch(&questions, a, path, text_str(&text));
@@ -135,11 +132,23 @@ static int search_batch(app *a, const char *path) {
     lines.json = true;
     for (size_t i = 0; code == CODE_OK && i < questions.count && output_fault() == 0; i++) {
         const question *q = &questions.items[i];
-        code = search(&lines, memory, q->text, &q->filter, q->limit);
+        code = search(&lines, memory, q->query, &q->filter, q->limit);
     }
     uar_memory_free(memory);
     batch_free(&questions);
     text_free(&text);
+    return code;
+}
+
+static int search_one(app *a, const uar_memory_filter *filter, size_t limit) {
+    uar_memory *memory = NULL;
+    const char *text = a->args.operands[0];
+    size_t len = strlen(text);
+    if (text_fault(text, len) < len) return report(a, UAR_E_UTF8, NULL, "the question is not valid UTF-8");
+    int code = stores_memory_open(&memory, a);
+    if (code != CODE_OK) return code;
+    code = search(a, memory, text, filter, limit);
+    uar_memory_free(memory);
     return code;
 }
 
@@ -148,19 +157,12 @@ int cmd_memory_search(app *a) {
     bool asked = a->args.operand_count == 1;
     if ((path != NULL) == asked)
         return report_usage(a, "see 'uar memory search --help'", "search takes a question or --batch FILE");
-    if (path != NULL) return search_batch(a, path);
     uar_memory_filter filter;
     uint64_t limit = 0;
-    uar_memory *memory = NULL;
-    const char *text = a->args.operands[0];
-    size_t len = strlen(text);
-    if (text_fault(text, len) < len) return report(a, UAR_E_UTF8, NULL, "the question is not valid UTF-8");
     int code = pages_limit(&limit, a);
     if (code == CODE_OK && limit > LIMIT_MOST) return report_usage(a, NULL, "--limit takes 1 to %d", LIMIT_MOST);
     if (code == CODE_OK) code = filter_from_args(&filter, NULL, a);
-    if (code == CODE_OK) code = stores_memory_open(&memory, a);
     if (code != CODE_OK) return code;
-    code = search(a, memory, text, &filter, limit > 0 ? (size_t)limit : LIMIT_DEFAULT);
-    uar_memory_free(memory);
-    return code;
+    size_t most = limit > 0 ? (size_t)limit : LIMIT_DEFAULT;
+    return path != NULL ? search_batch(a, path, &filter, most) : search_one(a, &filter, most);
 }

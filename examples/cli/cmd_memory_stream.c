@@ -66,7 +66,22 @@ int stream_call_fault(const stream_call *call, const uar_error *err) {
     return report_error(a, err, "");
 }
 
-int stream_call_begin(stream_call *call, const app *a, bool create) {
+/* What is wrong with the first entry of a stream that isn't there yet, else UAR_E_NOT_FOUND: a refused entry shall not leave an
+ * empty stream behind. */
+static uar_status check_new(const uar_memory_stream_entry_draft *entry, uint64_t expected, const stream_call *call,
+                            uar_error *err) {
+    if (expected > 1) {
+        *err = (uar_error){ .code = UAR_E_CONFLICT };
+        snprintf(err->message, sizeof err->message, "there is no such stream: its first entry is 1, not %" PRIu64,
+                 expected);
+        return UAR_E_CONFLICT;
+    }
+    uar_memory_stream_appended none;
+    return uar_memory_stream_append_sync(&none, call->memory, &call->who, (uar_uuid){ { 0 } }, entry, 0, err);
+}
+
+int stream_call_begin(stream_call *call, const app *a, const uar_memory_stream_entry_draft *new_entry,
+                      uint64_t expected) {
     const char *scope_name = args_get(&a->args, "scope");
     uar_memory_scope scope = (uar_memory_scope)0;
     int code = scope_name != NULL ? scope_of(&scope, a, scope_name) : CODE_OK;
@@ -75,7 +90,10 @@ int stream_call_begin(stream_call *call, const app *a, bool create) {
     if (code != CODE_OK) return code;
     uar_memory_streams *streams = NULL;
     uar_error err = UAR_ERROR_INIT;
-    if (find_stream(&streams, call, scope, create, &err) == UAR_OK)
+    uar_status status = find_stream(&streams, call, scope, false, &err);
+    if (status == UAR_E_NOT_FOUND && new_entry != NULL) status = check_new(new_entry, expected, call, &err);
+    if (status == UAR_E_NOT_FOUND && new_entry != NULL) status = find_stream(&streams, call, scope, true, &err);
+    if (status == UAR_OK)
         call->stream = streams->streams[0].id;
     else
         code = stream_call_fault(call, &err);
@@ -156,7 +174,7 @@ int cmd_memory_stream_list(app *a) {
 
 static int set_archived(app *a, bool archived) {
     stream_call call;
-    int code = stream_call_begin(&call, a, false);
+    int code = stream_call_begin(&call, a, NULL, 0);
     if (code != CODE_OK) return code;
     uar_memory_streams *streams = NULL;
     uar_error err = UAR_ERROR_INIT;
@@ -181,7 +199,7 @@ int cmd_memory_stream_unarchive(app *a) {
 
 int cmd_memory_stream_delete(app *a) {
     stream_call call;
-    int code = stream_call_begin(&call, a, false);
+    int code = stream_call_begin(&call, a, NULL, 0);
     if (code != CODE_OK) return code;
     uar_memory_outcome outcome;
     uar_error err = UAR_ERROR_INIT;

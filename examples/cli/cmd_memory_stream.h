@@ -29,9 +29,11 @@ typedef struct stream_call {
     uar_uuid stream;
 } stream_call;
 
-/* Open the memory and find the stream of the first operand; `create`: make it if a name isn't there. CODE_OK, or a code
- * after a report, and then nothing is left open. End it with stream_call_end. */
-int stream_call_begin(stream_call *call, const app *a, bool create);
+/* Open the memory and find the stream of the first operand. If there is none of this name and `new_entry` (may be NULL) would
+ * be taken as its first entry, which is to get the number `expected` (0: any), it is made. CODE_OK, or a code after a
+ * report, and then nothing is left open. End it with stream_call_end. */
+int stream_call_begin(stream_call *call, const app *a, const uar_memory_stream_entry_draft *new_entry,
+                      uint64_t expected);
 void stream_call_end(stream_call *call);
 /* Report what a call about the stream said. */
 int stream_call_fault(const stream_call *call, const uar_error *err);

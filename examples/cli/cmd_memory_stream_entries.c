@@ -62,7 +62,7 @@ static int append(app *a, uar_str text) {
     stream_call call;
     int code = created_of(&draft.created_ms, a);
     if (code == CODE_OK) code = stream_number(&expected, a, "expect");
-    if (code == CODE_OK) code = stream_call_begin(&call, a, true);
+    if (code == CODE_OK) code = stream_call_begin(&call, a, &draft, expected);
     if (code != CODE_OK) return code;
     uar_memory_stream_appended done;
     uar_error err = UAR_ERROR_INIT;
@@ -130,7 +130,7 @@ int cmd_memory_stream_read(app *a) {
     stream_call call;
     int code = stream_number(&from, a, "from");
     if (code == CODE_OK) code = pages_limit(&limit, a);
-    if (code == CODE_OK) code = stream_call_begin(&call, a, false);
+    if (code == CODE_OK) code = stream_call_begin(&call, a, NULL, 0);
     if (code != CODE_OK) return code;
     bool backwards = args_has(&a->args, "backwards");
     uint64_t left = limit > 0 ? limit : UINT64_MAX;
@@ -178,7 +178,7 @@ int cmd_memory_stream_window(app *a) {
     uint64_t tokens = WINDOW_TOKENS;
     stream_call call;
     int code = stream_number(&tokens, a, "tokens");
-    if (code == CODE_OK) code = stream_call_begin(&call, a, false);
+    if (code == CODE_OK) code = stream_call_begin(&call, a, NULL, 0);
     if (code != CODE_OK) return code;
     uar_memory_stream_window *window = NULL;
     uar_error err = UAR_ERROR_INIT;
@@ -240,7 +240,7 @@ int cmd_memory_stream_summarise(app *a) {
     uar_memory_stream_summary_draft draft;
     stream_call call;
     int code = summary_from_args(&draft, a);
-    if (code == CODE_OK) code = stream_call_begin(&call, a, false);
+    if (code == CODE_OK) code = stream_call_begin(&call, a, NULL, 0);
     if (code != CODE_OK) return code;
     uar_memory_stream_summary done;
     uar_error err = UAR_ERROR_INIT;

@@ -93,7 +93,7 @@ static const option operator_options[] = {
 
 static const option search_options[] = {
     { "limit", "N", "at most N hits, 1 to 1000 (default: 10)" },
-    { "batch", "FILE", "a question a line: {\"query\":\"…\",\"limit\":10,…filters}; - is stdin" },
+    { "batch", "FILE", "a question a line: {\"query\":\"…\",\"limit\":10,…filters}, over the options; - is stdin" },
     OPTIONS_END,
 };
 

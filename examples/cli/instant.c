@@ -70,6 +70,7 @@ bool instant_parse(int64_t *ms, const char *text) {
         if (*p != '\0' || hour > 23 || minute > 59 || second > 60) return false;
     }
     *ms = ((days_from_civil(year, month, day) * 24 + hour) * 60 + minute - zone) * 60000 + second * 1000 + fraction;
+    if (*ms == 0) *ms = 1;
     return true;
 }
 

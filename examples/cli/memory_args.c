@@ -149,6 +149,8 @@ int filter_from_args(uar_memory_filter *out, bool *given, const app *a) {
 /* One name, or an array of names, as bits. */
 static bool json_names(uint32_t *bits, const cJSON *value, bool scopes) {
     const cJSON *each = cJSON_IsArray(value) ? value->child : value;
+    if (each == NULL) return false;
+    *bits = 0;
     for (; each != NULL; each = cJSON_IsArray(value) ? each->next : NULL) {
         uar_memory_scope scope;
         uar_memory_type type;
@@ -171,9 +173,8 @@ static bool json_name(uar_str *out, const cJSON *value) {
     return true;
 }
 
-bool filter_from_json(uar_memory_filter *filter, char **kept, const cJSON *member) {
+bool filter_from_json(uar_memory_filter *filter, uar_str line, const cJSON *member) {
     const char *key = member->string;
-    *kept = NULL;
     if (strcmp(key, "scope") == 0) return json_names(&filter->scopes, member, true);
     if (strcmp(key, "type") == 0) return json_names(&filter->types, member, false);
     if (strcmp(key, "category") == 0) return json_name(&filter->category, member);
@@ -184,12 +185,13 @@ bool filter_from_json(uar_memory_filter *filter, char **kept, const cJSON *membe
     if (strcmp(key, "since") == 0) return json_date(&filter->after_ms, member);
     if (strcmp(key, "before") == 0) return json_date(&filter->before_ms, member);
     if (strcmp(key, "as_of") == 0) return json_date(&filter->as_of_ms, member);
-    if (strcmp(key, "metadata") == 0 && cJSON_IsObject(member)) {
-        *kept = cJSON_PrintUnformatted(member);
-        filter->metadata = uar_str_of(*kept);
-        return *kept != NULL;
+    if (strcmp(key, "include_past") == 0) {
+        filter->include_past = cJSON_IsTrue(member);
+        return cJSON_IsBool(member);
     }
-    return false;
+    if (strcmp(key, "metadata") != 0 || !cJSON_IsObject(member)) return false;
+    filter->metadata = json_raw_member(line, key);
+    return filter->metadata.ptr != NULL;
 }
 
 static int fact_of(uar_memory_draft *out, const app *a) {

@@ -19,9 +19,9 @@ uar_identity identity_of(const app *a);
 
 /* Filters from the options. `*given` (may be NULL) tells if there is any. CODE_OK, or a code after a report. */
 int filter_from_args(uar_memory_filter *out, bool *given, const app *a);
-/* One key of a batch line into the filter. False: there is no such filter, or not with such a value. `*kept` is text that
- * must live as long as the filter, NULL or to be freed with free(). */
-bool filter_from_json(uar_memory_filter *filter, char **kept, const cJSON *member);
+/* One key of a batch line into the filter. False: there is no such filter, or not with such a value. `line` is the text of the
+ * line, for what must be taken as it was written: a number keeps all its digits. */
+bool filter_from_json(uar_memory_filter *filter, uar_str line, const cJSON *member);
 
 /* A draft from the options. `labels` holds CATEGORIES_MOST places for its categories. */
 int draft_from_args(uar_memory_draft *out, uar_str *labels, const app *a, const char *content);

@@ -46,13 +46,14 @@ static uar_status find_named(uar_memory_graph **out, const graph_session *s, con
     return uar_memory_graph_find_sync(out, s->memory, &s->who, uar_str_of(name), &filter, err);
 }
 
-int graph_entity_of(uar_uuid *out, const graph_session *s, const char *operand) {
+/* `strict`: --kind counts even where only one has the name. */
+static int entity_of(uar_uuid *out, const graph_session *s, const char *operand, bool strict) {
     if (uar_uuid_parse(out, uar_str_of(operand)) == UAR_OK) return CODE_OK;
     const char *kind = args_get(&s->app->args, "kind");
     uar_memory_graph *found = NULL;
     uar_error err = UAR_ERROR_INIT;
     uar_status status = find_named(&found, s, operand, NULL, &err);
-    if (status == UAR_OK && kind != NULL && found->entity_count > 1) {
+    if (status == UAR_OK && kind != NULL && (strict || found->entity_count > 1)) {
         uar_memory_graph_free(found);
         found = NULL;
         status = find_named(&found, s, operand, kind, &err);
@@ -70,6 +71,14 @@ int graph_entity_of(uar_uuid *out, const graph_session *s, const char *operand) 
                             "%zu entities are called '%s'", found->entity_count, operand);
     uar_memory_graph_free(found);
     return code;
+}
+
+int graph_entity_of(uar_uuid *out, const graph_session *s, const char *operand) {
+    return entity_of(out, s, operand, true);
+}
+
+int graph_end_of(uar_uuid *out, const graph_session *s, const char *operand) {
+    return entity_of(out, s, operand, false);
 }
 
 int graph_id_of(uar_uuid *out, const app *a, const char *operand) {

@@ -22,8 +22,10 @@ void graph_close(graph_session *s);
 /* Report a failed call; a code. */
 int graph_fault(const graph_session *s, const uar_error *err);
 
-/* The entity of an operand: its id, or its name (with --kind where several have it). CODE_OK, or a code after a report. */
+/* The entity of an operand: its id, or its name and --kind. CODE_OK, or a code after a report. */
 int graph_entity_of(uar_uuid *out, const graph_session *s, const char *operand);
+/* The same for one of two: --kind, which can't be meant for both, decides only where several have the name. */
+int graph_end_of(uar_uuid *out, const graph_session *s, const char *operand);
 /* An id of a relation, an observation or a record. */
 int graph_id_of(uar_uuid *out, const app *a, const char *operand);
 /* --scope; 0 if it isn't given. */

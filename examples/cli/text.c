@@ -94,6 +94,11 @@ static bool is_reordering(uint32_t code) {
            (code >= 0x2066 && code <= 0x2069);
 }
 
+uar_str text_without_mark(uar_str text) {
+    if (text.len < 3 || memcmp(text.ptr, "\xEF\xBB\xBF", 3) != 0) return text;
+    return uar_str_n(text.ptr + 3, text.len - 3);
+}
+
 bool is_host_id(const char *text) {
     size_t len = strlen(text);
     if (len == 0 || len > 128) return false;

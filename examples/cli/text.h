@@ -31,6 +31,9 @@ uar_status text_write_piece(void *ctx, uar_str piece);
 /* Offset of the first byte that isn't part of valid UTF-8, or `len` if all is. */
 size_t text_fault(const char *bytes, size_t len);
 
+/* The text without the byte order mark that some editors put at the beginning of a file. */
+uar_str text_without_mark(uar_str text);
+
 /* An id of the host: 1 to 128 bytes of UTF-8 without control characters. */
 bool is_host_id(const char *text);
 

@@ -229,7 +229,7 @@ typedef struct uar_memory_draft {
     uar_memory_provenance provenance; /**< where it comes from */
     uar_str subject;                  /**< fact slot, with `attribute`; both or none, at most 1024 bytes each */
     uar_str attribute;                /**< fact slot */
-    int64_t created_ms;               /**< when it was said; 0: now */
+    int64_t created_ms;               /**< when it was said, above INT64_MIN; 0: now */
     int64_t valid_until_ms;           /**< when it ends; 0: open */
     uar_str unique_key; /**< at most 400 bytes: a second write of one owner under this key changes nothing */
     int64_t expires_ms; /**< when it is to be erased; 0 or UAR_MEMORY_OPEN_END: never */

@@ -122,6 +122,11 @@ size_t utf8_cut(uar_str s, size_t max) {
     return utf8_decode(s.ptr + last, len - last).kind == UTF8_PARTIAL ? last : len;
 }
 
+uar_str utf8_without_mark(uar_str s) {
+    if (s.len < 3 || memcmp(s.ptr, "\xEF\xBB\xBF", 3) != 0) return s;
+    return uar_str_n(s.ptr + 3, s.len - 3);
+}
+
 size_t utf8_length(uar_str s) {
     size_t count = 0;
     for (size_t i = 0; i < s.len; i++) {

@@ -21,6 +21,8 @@ size_t utf8_fault(uar_str s);
  * incomplete at its very end is left out too.
  */
 size_t utf8_cut(uar_str s, size_t max);
+/* The text behind the byte order mark that some editors put at the beginning of a file. */
+uar_str utf8_without_mark(uar_str s);
 /* Code points of valid UTF-8. */
 size_t utf8_length(uar_str s);
 /* Bytes of one code point of at most U+10FFFF, 1 to 4. */

@@ -43,7 +43,13 @@ static bool is_unspaced(int32_t c) {
     return false;
 }
 
+static point_class classify_ascii(int32_t c) {
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) return POINT_WORD;
+    return c == '$' ? POINT_SYMBOL : POINT_GAP;
+}
+
 static point_class classify(int32_t c) {
+    if (c >= 0 && c < 0x80) return classify_ascii(c);
     utf8proc_category_t category = utf8proc_category(c);
     if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO)
         return c >= 0x0E00 && is_unspaced(c) ? POINT_UNSPACED : POINT_WORD;
@@ -65,8 +71,12 @@ static bool is_connector(int32_t c) {
 
 static size_t encode(char *out, const int32_t *points, size_t count) {
     size_t len = 0;
-    for (size_t i = 0; i < count; i++)
-        len += (size_t)utf8proc_encode_char(points[i], (utf8proc_uint8_t *)out + len);
+    for (size_t i = 0; i < count; i++) {
+        if (points[i] < 0x80)
+            out[len++] = (char)points[i];
+        else
+            len += (size_t)utf8proc_encode_char(points[i], (utf8proc_uint8_t *)out + len);
+    }
     return len;
 }
 

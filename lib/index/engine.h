@@ -112,14 +112,15 @@ bool engine_answer_is_hybrid(const engine_answer *answer);
 void engine_answer_free(engine_answer *answer);
 
 /* Nearest documents of one segment by cosine of their codes, best first, at most `cap`: current ones of a type that hold at
- * `time_ms`. Callers that want exact ones ask for more than they need. */
+ * `time_ms` and whose exact cosine may be `least` or more. Callers that want exact ones ask for more than they need. */
 typedef struct engine_near {
     int64_t key;
     float cosine;
     float slack; /* how far the exact cosine may be off */
 } engine_near;
 uar_status engine_nearest(engine_near *out, size_t *count, size_t cap, engine *e, const float *vector, uint8_t type,
-                          int64_t time_ms, const segment_state *segment, const index_source *source, uar_error *err);
+                          int64_t time_ms, float least, const segment_state *segment, const index_source *source,
+                          uar_error *err);
 
 /* Bring a segment up to date and keep it until the next call that may let it go. */
 uar_status engine_open(index_segment **out, engine *e, const segment_state *now, const index_source *source,

@@ -20,8 +20,28 @@ static size_t drop_marks(int32_t *points, size_t count) {
     return kept;
 }
 
+static bool is_ascii(uar_str text) {
+    uint8_t all = 0;
+    for (size_t i = 0; i < text.len; i++)
+        all |= (uint8_t)text.ptr[i];
+    return all < 0x80;
+}
+
+/* Of ASCII, folding changes nothing but capitals. */
+static uar_status fold_ascii(folded *out, const uar_allocator *a, uar_str text) {
+    int32_t *points = (int32_t *)alloc_bytes(a, (text.len + 1) * sizeof(int32_t));
+    if (points == NULL) return UAR_E_NOMEM;
+    for (size_t i = 0; i < text.len; i++) {
+        int32_t c = (uint8_t)text.ptr[i];
+        points[i] = c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+    }
+    *out = (folded){ a, points, text.len };
+    return UAR_OK;
+}
+
 uar_status fold_points(folded *out, const uar_allocator *a, uar_str text, fold_marks marks) {
     folded f = { a, NULL, 0 };
+    if (text.len != 0 && text.len < SIZE_MAX / 8 && is_ascii(text)) return fold_ascii(out, a, text);
     if (!utf8_is_valid(text)) return UAR_E_UTF8;
     if (text.len != 0) {
         const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)text.ptr;
@@ -49,6 +69,7 @@ void folded_dispose(folded *f) {
 }
 
 bool fold_is_space(int32_t c) {
+    if (c >= 0 && c < 0x80) return c <= ' ' || c == 0x7F;
     utf8proc_category_t category = utf8proc_category(c);
     return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP ||
            category == UTF8PROC_CATEGORY_CC;

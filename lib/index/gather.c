@@ -64,23 +64,30 @@ static uar_status gather_chunk(engine_answer *s, const search_part *p, const seg
     return UAR_OK;
 }
 
-/* A body that there is room for stays; another one is read, used and let go. */
-static uar_status visit_chunk(engine_answer *s, const search_part *p, size_t at, uar_error *err) {
-    engine *e = s->engine;
-    segment_chunk *c = &p->segment->chunks[at];
-    segment_chunk passing = *c;
+uar_status search_take_body(segment_chunk *out, engine *e, uint64_t since, index_segment *segment, size_t at,
+                            const index_source *source, uar_error *err) {
+    segment_chunk *c = &segment->chunks[at];
     if (c->block == NULL) {
         size_t cost = segment_body_cost(c);
-        bool stays = engine_settle(e, s->since, cost);
-        uar_status status = segment_read_body(&passing, p->segment, at, s->source, err);
+        bool stays = engine_settle(e, since, cost);
+        uar_status status = segment_read_body(out, segment, at, source, err);
         if (status != UAR_OK) return status;
         e->body_reads++;
-        if (stays) {
-            *c = passing;
-            p->segment->body_bytes += cost;
-        }
+        if (!stays) return UAR_OK;
+        *c = *out;
+        segment->body_bytes += cost;
     }
-    uar_status status = gather_chunk(s, p, &passing);
+    *out = *c;
+    return UAR_OK;
+}
+
+/* A body that there is room for stays; another one is read, used and let go. */
+static uar_status visit_chunk(engine_answer *s, const search_part *p, size_t at, uar_error *err) {
+    segment_chunk *c = &p->segment->chunks[at];
+    segment_chunk passing;
+    uar_status status = search_take_body(&passing, s->engine, s->since, p->segment, at, s->source, err);
+    if (status != UAR_OK) return status;
+    status = gather_chunk(s, p, &passing);
     if (c->block == NULL) segment_release(p->segment, &passing);
     return status == UAR_OK ? UAR_OK : error_plain(err, status);
 }

@@ -124,8 +124,14 @@ static void share_best(engine_answer *s, const search_part *p) {
     const uint32_t *group = p->segment->group;
     for (size_t i = 0; i < p->segment->groups.count; i++)
         talk[i] = SEARCH_NO_COSINE;
-    for (size_t at = 0; at < p->segment->count; at++)
-        if (cosines[at] > talk[group[at]]) talk[group[at]] = cosines[at];
+    /* Documents of a conversation mostly stand together. */
+    for (size_t at = 0; at < p->segment->count;) {
+        uint32_t g = group[at];
+        float best = talk[g];
+        for (; at < p->segment->count && group[at] == g; at++)
+            best = cosines[at] > best ? cosines[at] : best;
+        talk[g] = best;
+    }
     for (size_t at = 0; at < p->segment->count; at++)
         if (cosines[at] > SEARCH_NO_COSINE) cosines[at] += SCORE_TALK_BEST * talk[group[at]];
 }
@@ -179,10 +185,23 @@ static void weigh_part(float *restrict relevance, const scorer *k, const float *
         relevance[at] = relevance_of(&own, words[at], bonus[at], log_lengths[at], cosines[at]);
 }
 
+/* The first document from `at` on whose value is at least `least`, or a few before it: whole steps are passed over. */
+static size_t skip_below(const float *values, size_t at, size_t count, float least) {
+    for (; at + LANES <= count; at += LANES) {
+        unsigned any = 0;
+        for (size_t lane = 0; lane < LANES; lane++)
+            any |= values[at + lane] >= least;
+        if (any != 0) break;
+    }
+    return at;
+}
+
 static void find_best(best_list *best, const engine_answer *s, const search_part *p) {
     const float *relevance = s->relevance + p->base;
     float least = best->count == best->cap ? best->values[0] : -1;
     for (size_t at = 0; at < p->segment->count; at++) {
+        if (at % LANES == 0) at = skip_below(relevance, at, p->segment->count, least);
+        if (at == p->segment->count) break;
         if (relevance[at] <= least || !is_wanted(s, p, at)) continue;
         best_add(best, relevance[at]);
         if (best->count == best->cap) least = best->values[0];
@@ -240,6 +259,8 @@ static uar_status collect(engine_answer *s, float least) {
         const search_part *p = &s->parts[i];
         const float *relevances = s->relevance + p->base;
         for (size_t at = 0; at < p->segment->count; at++) {
+            if (at % LANES == 0) at = skip_below(relevances, at, p->segment->count, least);
+            if (at == p->segment->count) break;
             float relevance = relevances[at];
             if (relevance < least || !is_wanted(s, p, at)) continue;
             float score = (float)adjusted(s, &p->segment->documents[at], (double)relevance);

@@ -56,6 +56,10 @@ struct engine_answer {
 
 /* Open the segments, lay out the scratch, prepare the vector. */
 uar_status search_begin(engine_answer *s, const segment_state *segments, size_t count, uar_error *err);
+/* The body of a chunk: one that there is room for stays with the segment, of another one `out` is to be given to
+ * segment_release when the chunk has none. `since`: clock of the engine before the search. */
+uar_status search_take_body(segment_chunk *out, engine *e, uint64_t since, index_segment *segment, size_t at,
+                            const index_source *source, uar_error *err);
 /* Find the postings of all terms and the cosines of all documents, chunk by chunk. */
 uar_status search_gather(engine_answer *s, uar_error *err);
 /* From postings to `words`. */

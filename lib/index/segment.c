@@ -37,8 +37,10 @@ void segment_drop_bodies(index_segment *s) {
 
 void segment_dispose(index_segment *s) {
     segment_drop_bodies(s);
-    for (size_t i = 0; i < s->chunk_count; i++)
+    for (size_t i = 0; i < s->chunk_count; i++) {
         alloc_free(s->alloc, s->chunks[i].sums);
+        alloc_free(s->alloc, s->chunks[i].rests);
+    }
     alloc_free(s->alloc, s->chunks);
     alloc_free(s->alloc, s->documents);
     alloc_free(s->alloc, s->before);
@@ -189,8 +191,10 @@ static uar_status take_chunk(index_segment *s, segment_chunk *c, index_segment *
         c->block = known->block;
         c->body = known->body;
         c->sums = known->sums;
+        c->rests = known->rests;
         known->block = NULL;
         known->sums = NULL;
+        known->rests = NULL;
         if (c->block != NULL) s->body_bytes += segment_body_cost(c);
     } else {
         status = segment_read_documents(to, c, s->alloc, source, err);
@@ -275,7 +279,7 @@ static uar_status take_loose(void *arg, const document_item *item) {
 
 static void count_bytes(index_segment *s) {
     const segment_loose *l = &s->loose;
-    s->bytes = sizeof *s + s->cap * (sizeof(document) + 6 * sizeof(uint32_t) + 1) +
+    s->bytes = sizeof *s + s->cap * (sizeof(document) + 7 * sizeof(uint32_t) + 1) +
                s->chunk_cap * sizeof(segment_chunk) + l->term_cap * 9 + l->slot_cap * (sizeof(size_t) + 4) +
                s->groups.cap * 20 + s->groups.slot_count * 4;
 }

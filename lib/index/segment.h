@@ -19,6 +19,7 @@ typedef struct segment_chunk {
     chunk_seals seals;
     uint32_t base; /* number of its first document */
     float *sums;   /* of its vectors; NULL: it has none of the source's model */
+    float *rests;  /* of its vectors, for a first look at their heads; NULL: nobody has looked yet */
     void *block;   /* NULL: its body isn't in memory */
     chunk_view body;
 } segment_chunk;

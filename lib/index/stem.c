@@ -94,33 +94,39 @@ static void drop_verb(stem *s) {
 /* An ending and what takes its place. */
 typedef struct ending {
     char from[8], to[5];
+    uint8_t from_len, to_len;
 } ending;
+
+#define ENDING(from, to) \
+    { from, to, sizeof from - 1, sizeof to - 1 }
 
 /* Of endings that are part of one another the longer stands first. */
 static const ending joined[] = {
-    { "ational", "ate" }, { "ization", "ize" }, { "fulness", "ful" }, { "ousness", "ous" }, { "iveness", "ive" },
-    { "tional", "tion" }, { "biliti", "ble" },  { "lessli", "less" }, { "entli", "ent" },   { "ation", "ate" },
-    { "alism", "al" },    { "aliti", "al" },    { "ousli", "ous" },   { "iviti", "ive" },   { "fulli", "ful" },
-    { "enci", "ence" },   { "anci", "ance" },   { "abli", "able" },   { "izer", "ize" },    { "ator", "ate" },
-    { "alli", "al" },     { "logi", "log" },    { "bli", "ble" },
+    ENDING("ational", "ate"), ENDING("ization", "ize"), ENDING("fulness", "ful"), ENDING("ousness", "ous"),
+    ENDING("iveness", "ive"), ENDING("tional", "tion"), ENDING("biliti", "ble"),  ENDING("lessli", "less"),
+    ENDING("entli", "ent"),   ENDING("ation", "ate"),   ENDING("alism", "al"),    ENDING("aliti", "al"),
+    ENDING("ousli", "ous"),   ENDING("iviti", "ive"),   ENDING("fulli", "ful"),   ENDING("enci", "ence"),
+    ENDING("anci", "ance"),   ENDING("abli", "able"),   ENDING("izer", "ize"),    ENDING("ator", "ate"),
+    ENDING("alli", "al"),     ENDING("logi", "log"),    ENDING("bli", "ble"),
 };
 static const ending derived[] = {
-    { "ational", "ate" }, { "tional", "tion" }, { "alize", "al" }, { "icate", "ic" },
-    { "iciti", "ic" },    { "ical", "ic" },     { "ness", "" },    { "ful", "" },
+    ENDING("ational", "ate"), ENDING("tional", "tion"), ENDING("alize", "al"), ENDING("icate", "ic"),
+    ENDING("iciti", "ic"),    ENDING("ical", "ic"),     ENDING("ness", ""),    ENDING("ful", ""),
 };
 static const ending last_ones[] = {
-    { "ement", "" }, { "ative", "" }, { "ance", "" }, { "ence", "" }, { "able", "" }, { "ible", "" },
-    { "ment", "" },  { "ant", "" },   { "ent", "" },  { "ism", "" },  { "ate", "" },  { "iti", "" },
-    { "ous", "" },   { "ive", "" },   { "ize", "" },  { "al", "" },   { "er", "" },   { "ic", "" },
+    ENDING("ement", ""), ENDING("ative", ""), ENDING("ance", ""), ENDING("ence", ""), ENDING("able", ""),
+    ENDING("ible", ""),  ENDING("ment", ""),  ENDING("ant", ""),  ENDING("ent", ""),  ENDING("ism", ""),
+    ENDING("ate", ""),   ENDING("iti", ""),   ENDING("ous", ""),  ENDING("ive", ""),  ENDING("ize", ""),
+    ENDING("al", ""),    ENDING("er", ""),    ENDING("ic", ""),
 };
 
 /* Replace the one ending of the list that the word has, if it lies in the region. True if the word has one. */
 static bool replace(stem *s, const ending *list, size_t count, size_t region) {
     for (size_t i = 0; i < count; i++) {
-        uar_str from = uar_str_of(list[i].from);
+        uar_str from = uar_str_n(list[i].from, list[i].from_len);
         if (!ends(s, from)) continue;
         if (s->len - from.len < region) return true;
-        uar_str to = uar_str_of(list[i].to);
+        uar_str to = uar_str_n(list[i].to, list[i].to_len);
         s->len -= from.len;
         memcpy(s->word + s->len, to.ptr, to.len);
         s->len += to.len;
@@ -171,7 +177,7 @@ size_t stem_word(char *word, size_t len) {
 }
 
 /* Sorted by bytes. Words that are a name or a thing in another of the languages are left out. */
-static const char *const stop_words[] = {
+static const char stop_words[][8] = {
     "a",     "about", "al",   "all",   "am",    "an",   "and",   "any",    "are",   "as",    "at",    "au",   "auf",
     "aus",   "avec",  "be",   "been",  "bei",   "but",  "by",    "can",    "ce",    "che",   "como",  "con",  "could",
     "d",     "da",    "dans", "das",   "de",    "dem",  "den",   "der",    "des",   "did",   "die",   "do",   "does",
@@ -188,6 +194,7 @@ static const char *const stop_words[] = {
 };
 
 bool stop_word(uar_str word) {
+    if (word.len >= sizeof stop_words[0]) return false;
     size_t low = 0;
     size_t high = sizeof stop_words / sizeof stop_words[0];
     while (low < high) {

@@ -211,3 +211,18 @@ void vector_scan(float *scores, const vector_query *q, const int8_t *rows, const
         count -= some;
     }
 }
+
+void vector_scan_some(float *scores, const vector_query *q, const int8_t *rows, const float *scales,
+                      const uint32_t *which, size_t count) {
+    if (which == NULL) {
+        vector_scan(scores, q, rows, scales, count);
+        return;
+    }
+    int32_t dots[SCAN_ROWS];
+    for (size_t from = 0; from < count; from += SCAN_ROWS) {
+        size_t some = count - from < SCAN_ROWS ? count - from : SCAN_ROWS;
+        q->kernel->dots(dots, &q->operand, rows, which + from, some);
+        for (size_t i = 0; i < some; i++)
+            scores[from + i] = scales[which[from + i]] * ((float)dots[i] * q->step - q->shift);
+    }
+}

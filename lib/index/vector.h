@@ -51,5 +51,8 @@ uar_status vector_query_init(vector_query *q, const uar_allocator *a, const floa
 void vector_query_dispose(vector_query *q);
 /* Scores of `count` consecutive rows: approximate cosines. */
 void vector_scan(float *scores, const vector_query *q, const int8_t *rows, const float *scales, size_t count);
+/* The same for the rows that `which` names, `count` of them; NULL: they are the first ones. */
+void vector_scan_some(float *scores, const vector_query *q, const int8_t *rows, const float *scales,
+                      const uint32_t *which, size_t count);
 
 #endif

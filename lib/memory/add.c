@@ -21,6 +21,7 @@ uar_status version_replace(uar_memory *memory, const version *old, version *next
         kept.terms_len = 0;
         kept.length = 0;
     }
+    if (old->r.revision >= INT64_MAX) return error_set(err, UAR_E_TOO_LARGE, "the record has no next revision");
     next->num = old->num;
     next->r.revision = old->r.revision + 1;
     uar_status status = content_mark(next, memory, err);
@@ -89,7 +90,8 @@ static uar_status find_near(meeting *out, const entry *d, uar_memory *m, arena *
     if (!(threshold > 0) || d->vector == NULL) return UAR_E_NOT_FOUND;
     shelf_near near[NEAR_CANDIDATES];
     size_t count = 0;
-    uar_status status = shelf_nearest(near, &count, NEAR_CANDIDATES, m, d->v.seg, d->v.r.type, d->vector, err);
+    uar_status status =
+        shelf_nearest(near, &count, NEAR_CANDIDATES, m, d->v.seg, d->v.r.type, d->vector, threshold, err);
     for (size_t i = 0; status == UAR_OK && i < count && (double)near[i].cosine >= threshold; i++) {
         near_verdict verdict = NEAR_DIFFERENT;
         status = version_load(&out->old, &m->database, near[i].num, ar, err);
@@ -139,7 +141,9 @@ uar_status version_end(uar_memory *memory, version *v, int64_t at, uar_uuid by, 
     return status == UAR_OK ? shelf_put(memory, v, NULL, err) : status;
 }
 
-static uar_status load_slot(version **out, size_t *count, entry *d, database *db, uar_error *err) {
+/* Facts of the slot that hold at `at` or later, or began after `from`: a slot may have had thousands of values. */
+static uar_status load_slot(version **out, size_t *count, entry *d, int64_t at, int64_t from, database *db,
+                            uar_error *err) {
     size_t cap = 4;
     version *list = (version *)arena_alloc(&d->ar, cap * sizeof *list);
     size_t n = 0;
@@ -148,6 +152,8 @@ static uar_status load_slot(version **out, size_t *count, entry *d, database *db
     query_begin(&q, db, SQL_VERSION_SLOT);
     query_int(&q, 18, d->v.seg);
     query_int(&q, 19, d->v.slot);
+    query_int(&q, 20, at);
+    query_int(&q, 21, from);
     while (status == UAR_OK && query_next(&q)) {
         if (n == cap) {
             version *more = (version *)arena_alloc(&d->ar, cap * 2 * sizeof *list);
@@ -176,9 +182,9 @@ static uar_status enter_slot(uar_memory_change *change, entry *d, version *self,
     if (!d->v.has_slot || is_past(self, d->now)) return UAR_OK;
     version *list = NULL;
     size_t count = 0;
-    uar_status status = load_slot(&list, &count, d, &memory->database, err);
     int64_t from = self->r.valid_from_ms;
     int64_t at = from < d->now ? from : d->now;
+    uar_status status = load_slot(&list, &count, d, at, from, &memory->database, err);
     for (size_t i = 0; status == UAR_OK && i < count; i++) {
         version *v = &list[i];
         if (v->digest == self->digest || uar_uuid_equal(v->r.id, self->r.id) || expire_is_due(&v->r, d->now)) continue;

@@ -253,12 +253,15 @@ static uar_status switch_to_wal(database *db, uint32_t patience_ms, uar_error *e
     }
 }
 
+/* The page cache holds what a chunk of the index is built from, vectors included: each of its rows is read soon after it was
+ * written, and a cache that is a little too small for them reads all of them again. */
 static uar_status harden(database *db, uar_error *err) {
-    uar_status status = database_run(db,
-                                     "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;"
-                                     "PRAGMA checkpoint_fullfsync = ON; PRAGMA temp_store = MEMORY;"
-                                     "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0",
-                                     err);
+    uar_status status =
+        database_run(db,
+                     "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;"
+                     "PRAGMA checkpoint_fullfsync = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;"
+                     "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0",
+                     err);
     int64_t secure = 0;
     if (status == UAR_OK) status = database_number(db, "PRAGMA secure_delete = ON", &secure, err);
     if (status == UAR_OK) status = database_number(db, "PRAGMA secure_delete", &secure, err);

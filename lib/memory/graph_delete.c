@@ -3,6 +3,7 @@
 #include "memory/graph.h"
 
 #include "memory/erase.h"
+#include "memory/write.h"
 
 bool graph_clean(uar_memory *m) {
     uint64_t pending = 0;
@@ -83,24 +84,16 @@ uar_status uar_memory_graph_delete_sync(uar_memory_change *out, uar_memory *memo
     return UAR_OK;
 }
 
-static uar_status record_find(version *out, database *db, const caller *c, uar_uuid id, arena *ar, uar_error *err) {
-    query q;
-    query_begin(&q, db, SQL_VERSION_BY_ID);
-    caller_bind(&q, c);
-    query_uuid(&q, 18, id);
-    return version_first(out, &q, ar, err);
-}
-
 typedef struct link_call {
     uar_uuid record, entity;
 } link_call;
 
 /* Both ends, if the caller sees them and may write the one of narrower scope. */
-static uar_status find_ends(entity *e, database *db, const caller *c, uar_uuid record, uar_uuid id, arena *ar,
+static uar_status find_ends(entity *e, uar_memory *m, const caller *c, uar_uuid record, uar_uuid id, arena *ar,
                             uar_error *err) {
     version v;
-    uar_status status = record_find(&v, db, c, record, ar, err);
-    if (status == UAR_OK) status = entity_find(e, db, c, id, ar, err);
+    uar_status status = record_find(&v, m, c, record, ar, err);
+    if (status == UAR_OK) status = entity_find(e, &m->database, c, id, ar, err);
     if (status != UAR_OK) return status;
     uar_memory_scope narrower = v.r.scope > e->e.place.scope ? v.r.scope : e->e.place.scope;
     return caller_may_write(c, narrower, err);
@@ -121,7 +114,7 @@ uar_status graph_link(uar_memory_change *out, uar_memory *m, const caller *c, ua
                       uar_error *err) {
     entity e;
     bool is_new = false;
-    uar_status status = find_ends(&e, &m->database, c, record, id, ar, err);
+    uar_status status = find_ends(&e, m, c, record, id, ar, err);
     if (status == UAR_OK) status = run_link(&is_new, &m->database, SQL_GRAPH_LINK_ADD, e.row.num, record, err);
     if (status != UAR_OK) return status;
     *out = (uar_memory_change){ .id = e.e.id,
@@ -141,7 +134,7 @@ static uar_status unlink_step(uar_memory_change *out, void *ctx, uar_memory *m, 
     const link_call *call = (const link_call *)ctx;
     entity e;
     bool found = false;
-    uar_status status = find_ends(&e, &m->database, c, call->record, call->entity, ar, err);
+    uar_status status = find_ends(&e, m, c, call->record, call->entity, ar, err);
     if (status == UAR_OK) status = run_link(&found, &m->database, SQL_GRAPH_LINK_DROP, e.row.num, call->record, err);
     if (status == UAR_OK && !found) return error_set(err, UAR_E_NOT_FOUND, "there is no such link");
     *out = (uar_memory_change){ .id = e.e.id, .outcome = UAR_MEMORY_OUTCOME_ERASED, .revision = e.e.revision };

@@ -123,6 +123,7 @@ static uar_status hanging_lines(exporting *x, sql_id sql, line_fn line, uar_erro
     caller_bind(&q, &x->who);
     query_int(&q, 18, x->after);
     query_int(&q, 19, until);
+    if (sql == SQL_GRAPH_EXPORT_LINKS) query_int(&q, 20, x->filter.time);
     int64_t last = 0;
     status = write_lines(x, &q, line, &last, err);
     x->after = until;
@@ -167,7 +168,7 @@ uar_status uar_memory_graph_export_sync(uar_memory *memory, const uar_identity *
     status = caller_init(&x.who, who, err);
     if (status == UAR_OK) status = graph_filter_init(&x.filter, memory, &all, err);
     if (status != UAR_OK) return status;
-    memory_pin(memory); /* the host may free it in a callback */
+    memory_pin(memory); /* the host may free it in `write` */
     buffer_init(&x.out, &memory->alloc, SIZE_MAX / 4);
     for (size_t i = 0; i < sizeof batches / sizeof batches[0] && status == UAR_OK; i++)
         status = export_each(&x, batches[i], write, ctx, err);

@@ -47,6 +47,7 @@ static uar_status join_relations(uar_memory_change *out, uar_memory *m, relation
         relation more;
         status = relation_load(&more, &m->database, same->nums[i], ar, err);
         if (status == UAR_OK) status = absorb_relation(&kept, &more, ar, err);
+        if (status == UAR_OK && more.r.trust > kept.r.trust) kept.r.trust = more.r.trust;
         if (status == UAR_OK) status = relation_drop(m, &more, err);
     }
     if (status == UAR_OK) status = absorb_relation(&kept, r, ar, err);
@@ -102,6 +103,7 @@ static uar_status join_observations(uar_memory_change *out, uar_memory *m, obser
         observation more;
         status = observation_load(&more, &m->database, same->nums[i], ar, err);
         if (status == UAR_OK) absorb_observation(&kept, &more);
+        if (status == UAR_OK && more.o.trust > kept.o.trust) kept.o.trust = more.o.trust;
         if (status == UAR_OK) status = observation_drop(m, &more, err);
     }
     if (status == UAR_OK) absorb_observation(&kept, o);

@@ -1,14 +1,30 @@
-/* Owns: importing a graph, from an export or from the official memory server's file. Invariant: a line is one transaction; a
- * line that is refused changes nothing, but for a named entity, of which only the observations that can't be kept are left
- * out. */
+/* Owns: importing a graph, from an export or from the official memory server's file. Invariant: many lines share a
+ * transaction, each in a savepoint of its own: a line that is refused changes nothing, but for a named entity, of which only
+ * the observations that can't be kept are left out. No lock is held while a fault is told. */
 #include "base/str.h"
+#include "base/utf8.h"
 #include "memory/graph.h"
 #include "memory/graph_json.h"
 #include "memory/line.h"
 
+/* A transaction takes so many lines, and no further one behind so many bytes. */
+#define WINDOW 256
+#define WINDOW_BYTES ((size_t)1024 * 1024)
+
+/* A line that waits to be written. */
+typedef struct import_item {
+    graph_line line;
+    uint64_t number; /* in the text, from 1 */
+    uar_status status;
+    uar_error why;
+} import_item;
+
 typedef struct importing {
     uar_memory *memory;
     caller who;
+    arena ar; /* what the lines of the window hold */
+    import_item *items;
+    size_t item_count;
     uar_memory_place place; /* of lines that name none */
     uar_memory_graph_imported sum;
     uar_memory_line_fn failed;
@@ -41,11 +57,17 @@ static void restore(int64_t *created, int64_t *updated, uint64_t *revision, int6
 /* One step of a line's transaction. */
 typedef uar_status (*step_fn)(importing *im, void *ctx, arena *ar, uar_error *err);
 
-static uar_status in_transaction(importing *im, step_fn step, void *ctx, arena *ar, uar_error *err) {
-    uar_status status = memory_enter_write(im->memory, err);
+/* What ends the import undoes the whole transaction: the savepoint may be gone by then. */
+static uar_status in_savepoint(importing *im, step_fn step, void *ctx, arena *ar, uar_error *err) {
+    database *db = &im->memory->database;
+    uar_status status = database_run(db, "SAVEPOINT import_line", err);
     if (status != UAR_OK) return status;
     status = step(im, ctx, ar, err);
-    return memory_leave_write(im->memory, status, err);
+    if (status == UAR_OK) return database_run(db, "RELEASE import_line", err);
+    if (memory_stops_at(status)) return status;
+    uar_error why = UAR_ERROR_INIT;
+    uar_status undone = database_run(db, "ROLLBACK TO import_line; RELEASE import_line", &why);
+    return undone == UAR_OK ? status : error_copy(err, &why);
 }
 
 typedef struct entity_step {
@@ -82,7 +104,7 @@ static uar_status import_entity(importing *im, const graph_line *line, arena *ar
     uar_memory_entity *made = &s.write.made.e;
     made->id = e->id;
     restore(&made->created_ms, &made->updated_ms, &made->revision, e->created_ms, e->updated_ms, e->revision);
-    status = in_transaction(im, run_entity, &s, ar, err);
+    status = in_savepoint(im, run_entity, &s, ar, err);
     if (status == UAR_OK) count(im, &im->sum.entities, &s.change);
     return status;
 }
@@ -124,7 +146,7 @@ static uar_status import_relation(importing *im, const graph_line *line, arena *
     uar_memory_relation *made = &s.write.made.r;
     made->id = r->id;
     restore(&made->created_ms, &made->updated_ms, &made->revision, r->created_ms, r->updated_ms, r->revision);
-    status = in_transaction(im, run_relation, &s, ar, err);
+    status = in_savepoint(im, run_relation, &s, ar, err);
     if (status == UAR_OK) count(im, &im->sum.relations, &s.change);
     return status;
 }
@@ -157,7 +179,7 @@ static uar_status import_observation(importing *im, const graph_line *line, aren
     uar_memory_observation *made = &s.write.made.o;
     made->id = o->id;
     restore(&made->created_ms, &made->updated_ms, &made->revision, o->created_ms, o->updated_ms, o->revision);
-    status = in_transaction(im, run_observation, &s, ar, err);
+    status = in_savepoint(im, run_observation, &s, ar, err);
     if (status == UAR_OK) count(im, &im->sum.observations, &s.change);
     return status;
 }
@@ -168,7 +190,7 @@ static uar_status run_merged(importing *im, void *ctx, arena *ar, uar_error *err
 }
 
 static uar_status import_merged(importing *im, graph_line *line, arena *ar, uar_error *err) {
-    uar_status status = in_transaction(im, run_merged, line, ar, err);
+    uar_status status = in_savepoint(im, run_merged, line, ar, err);
     if (status == UAR_OK) im->sum.repeated++;
     return status;
 }
@@ -185,7 +207,7 @@ static uar_status run_link(importing *im, void *ctx, arena *ar, uar_error *err) 
 
 static uar_status import_link(importing *im, const graph_line *line, arena *ar, uar_error *err) {
     link_step s = { .line = line };
-    uar_status status = in_transaction(im, run_link, &s, ar, err);
+    uar_status status = in_savepoint(im, run_link, &s, ar, err);
     if (status == UAR_OK) count(im, &im->sum.links, &s.change);
     return status;
 }
@@ -247,7 +269,7 @@ static uar_status import_named_entity(importing *im, const graph_line *line, are
     memset(&s, 0, sizeof s);
     s.line = line;
     uar_status status = entity_write_make(&s.write, im->memory, &im->who, &d, ar, err);
-    if (status == UAR_OK) status = in_transaction(im, run_named_entity, &s, ar, err);
+    if (status == UAR_OK) status = in_savepoint(im, run_named_entity, &s, ar, err);
     if (status != UAR_OK) return status;
     im->sum.entities += s.sum.entities;
     im->sum.observations += s.sum.observations;
@@ -330,7 +352,7 @@ static uar_status import_named_relation(importing *im, const graph_line *line, a
     if (status != UAR_OK) return status;
     s.write.made.r.from_name = line->relation.from_name;
     s.write.made.r.to_name = line->relation.to_name;
-    status = in_transaction(im, run_named_relation, &s, ar, err);
+    status = in_savepoint(im, run_named_relation, &s, ar, err);
     if (status == UAR_OK) count(im, &im->sum.relations, &s.change);
     return status;
 }
@@ -352,32 +374,68 @@ static uar_status import_read(importing *im, graph_line *line, arena *ar, uar_er
     return UAR_E_INTERNAL;
 }
 
-/* Lines that can't be read are told in the first pass only. */
-static uar_status import_line(importing *im, uar_str text, bool entities, uar_error *err) {
-    arena ar;
-    arena_init(&ar, &im->memory->alloc);
-    graph_line line;
-    uar_status status = graph_line_read(&line, &ar, text, err);
-    if (status == UAR_OK && is_entity_line(&line) == entities)
-        status = import_read(im, &line, &ar, err);
-    else if (status != UAR_OK && status != UAR_E_NOMEM && !entities)
-        status = UAR_OK;
-    arena_dispose(&ar);
+/* Lines of the other pass are left out; those that can't be read are told in the first pass only. */
+static uar_status take_item(importing *im, uar_str text, uint64_t number, bool entities, uar_error *err) {
+    import_item *item = &im->items[im->item_count];
+    memset(item, 0, sizeof *item);
+    item->number = number;
+    item->status = graph_line_read(&item->line, &im->ar, text, &item->why);
+    if (memory_stops_at(item->status)) return error_copy(err, &item->why);
+    bool is_of_pass = item->status == UAR_OK ? is_entity_line(&item->line) == entities : entities;
+    if (is_of_pass) im->item_count++;
+    return UAR_OK;
+}
+
+static uar_status take_window(importing *im, uar_str *rest, uint64_t *number, bool entities, uar_error *err) {
+    uar_status status = UAR_OK;
+    size_t bytes = 0;
+    while (status == UAR_OK && rest->len != 0 && im->item_count < WINDOW && bytes < WINDOW_BYTES) {
+        uar_str text = line_take(rest);
+        ++*number;
+        bytes += text.len;
+        if (text.len != 0) status = take_item(im, text, *number, entities, err);
+    }
+    return status;
+}
+
+static uar_status write_items(importing *im, uar_error *err) {
+    for (size_t i = 0; i < im->item_count; i++) {
+        import_item *item = &im->items[i];
+        if (item->status != UAR_OK) continue;
+        arena ar;
+        arena_init(&ar, &im->memory->alloc);
+        item->status = import_read(im, &item->line, &ar, &item->why);
+        arena_dispose(&ar);
+        if (memory_stops_at(item->status)) return error_copy(err, &item->why);
+    }
+    return UAR_OK;
+}
+
+static uar_status write_window(importing *im, uar_error *err) {
+    if (im->item_count == 0) return UAR_OK;
+    uar_status status = memory_enter_write(im->memory, err);
+    if (status != UAR_OK) return status;
+    status = write_items(im, err);
+    status = memory_leave_write(im->memory, status, err);
+    for (size_t i = 0; i < im->item_count && status == UAR_OK; i++) {
+        if (im->items[i].status == UAR_OK) continue;
+        im->sum.failed++;
+        if (im->failed != NULL) im->failed(im->ctx, im->items[i].number, &im->items[i].why);
+    }
     return status;
 }
 
 static uar_status import_pass(importing *im, uar_str lines, bool entities, uar_error *err) {
-    for (uint64_t number = 1; lines.len != 0; number++) {
-        uar_str line = line_take(&lines);
-        if (line.len == 0) continue;
-        uar_error why = UAR_ERROR_INIT;
-        uar_status status = import_line(im, line, entities, &why);
-        if (status == UAR_OK) continue;
-        if (memory_stops_at(status)) return error_copy(err, &why);
-        im->sum.failed++;
-        if (im->failed != NULL) im->failed(im->ctx, number, &why);
+    uar_status status = UAR_OK;
+    uint64_t number = 0;
+    while (status == UAR_OK && lines.len != 0) {
+        arena_init(&im->ar, &im->memory->alloc);
+        im->item_count = 0;
+        status = take_window(im, &lines, &number, entities, err);
+        if (status == UAR_OK) status = write_window(im, err);
+        arena_dispose(&im->ar);
     }
-    return UAR_OK;
+    return status;
 }
 
 uar_status uar_memory_graph_import_sync(uar_memory_graph_imported *out, uar_memory *memory, const uar_identity *who,
@@ -393,9 +451,15 @@ uar_status uar_memory_graph_import_sync(uar_memory_graph_imported *out, uar_memo
     if (given != NULL) im.place = *given;
     if (im.place.scope == 0) im.place.scope = UAR_MEMORY_SCOPE_USER;
     status = caller_init(&im.who, who, err);
+    if (status != UAR_OK) return status;
+    uar_allocator alloc = memory->alloc;
+    im.items = (import_item *)alloc_zeroed(&alloc, WINDOW, sizeof *im.items);
+    if (im.items == NULL) return error_plain(err, UAR_E_NOMEM);
+    lines = utf8_without_mark(lines);
     memory_pin(memory); /* the host may free it in a callback */
-    if (status == UAR_OK) status = import_pass(&im, lines, true, err);
+    status = import_pass(&im, lines, true, err);
     if (status == UAR_OK) status = import_pass(&im, lines, false, err);
+    alloc_free(&alloc, im.items);
     memory_unpin(memory);
     if (status == UAR_OK) *out = im.sum;
     return status;

@@ -1,8 +1,12 @@
 /*
- * Owns: ways between two entities. A first breadth-first search from the goal learns how far entities are from it; a second
- * one from the start grows ways that pass no entity twice and can still arrive in time, the shortest first.
- * Invariant: each row that is looked at counts as a step; both searches together make no more than the bound.
+ * Owns: ways between two entities. A breadth-first search from the goal learns how far entities are from it; a second search
+ * from the start grows ways that pass no entity twice and can still arrive in time. It goes on with the way that can arrive
+ * soonest, so that the shortest ones are found first and before the bound is met by detours.
+ * Invariants: each row that is looked at counts as a step; both searches together make no more than the bound. What is known
+ * of a distance is never too much, and of two neighbours differs by one at most: no way is found before a shorter one.
  */
+#include <assert.h>
+
 #include "memory/graph_answer.h"
 
 #define LENGTH_DEFAULT 4
@@ -19,6 +23,7 @@ typedef struct distance {
 /* A way in the making: its last step, and what it had before. */
 typedef struct partial {
     size_t before; /* index; the start's own is 0 */
+    size_t next;   /* index + 1 of the one under it on its pile; 0: none */
     uint32_t length;
     bool forward;
     int64_t entity, relation;
@@ -46,7 +51,8 @@ typedef struct path_search {
     size_t row_count, row_cap;
     partial *partials;
     size_t partial_count, partial_cap;
-    size_t *found; /* partials that arrived */
+    size_t heads[LENGTH_MAX + 1]; /* piles of partials, by the length at which they can arrive; index + 1, 0: none */
+    size_t *found;                /* partials that arrived */
     size_t found_count, limit;
 } path_search;
 
@@ -182,43 +188,69 @@ static bool is_on_way(const path_search *s, size_t at, int64_t entity_num) {
     }
 }
 
-static uar_status add_partial(path_search *s, const partial *p) {
+/* `arrival`: the length at which it can arrive, at the least. */
+static uar_status add_partial(path_search *s, const partial *p, uint32_t arrival) {
     void *list = grow(&s->memory->alloc, s->partials, s->partial_count, &s->partial_cap, sizeof *s->partials);
     if (list == NULL) return UAR_E_NOMEM;
+    assert(arrival <= LENGTH_MAX);
     s->partials = (partial *)list;
     s->partials[s->partial_count++] = *p;
+    s->partials[s->partial_count - 1].next = s->heads[arrival];
+    s->heads[arrival] = s->partial_count;
     return UAR_OK;
+}
+
+/* The partial that can arrive soonest, of those the newest, which has the least way to go; false if there is none. */
+static bool take_partial(size_t *at, path_search *s) {
+    for (size_t arrival = 0; arrival <= LENGTH_MAX; arrival++) {
+        if (s->heads[arrival] == 0) continue;
+        *at = s->heads[arrival] - 1;
+        s->heads[arrival] = s->partials[*at].next;
+        return true;
+    }
+    return false;
 }
 
 /* Every way that goes one step on from the partial at `at`. */
 static uar_status extend(path_search *s, size_t at, uar_error *err) {
     uint32_t length = s->partials[at].length + 1;
     uar_status status = load_rows(s, s->partials[at].entity, s->filter.given.direction, s->bound, err);
-    for (size_t i = 0; i < s->row_count && status == UAR_OK; i++) {
+    for (size_t i = s->row_count; i-- > 0 && status == UAR_OK;) { /* the oldest relation comes to lie on top */
         const step_row *row = &s->rows[i];
-        bool arrived = row->other == s->to;
-        if (arrived && s->found_count == s->limit) {
-            s->truncated = true;
-            break;
-        }
-        if (!arrived && (length + steps_left(s, row->other) > s->max_length || is_on_way(s, at, row->other))) continue;
-        partial p = { at, length, row->forward, row->other, row->relation };
-        if (add_partial(s, &p) != UAR_OK) return error_plain(err, UAR_E_NOMEM);
-        if (arrived) s->found[s->found_count++] = s->partial_count - 1;
+        uint32_t arrival = length + (row->other != s->to ? steps_left(s, row->other) : 0);
+        if (arrival > s->max_length || is_on_way(s, at, row->other)) continue;
+        partial p = { at, 0, length, row->forward, row->other, row->relation };
+        if (add_partial(s, &p, arrival) != UAR_OK) return error_plain(err, UAR_E_NOMEM);
     }
     return status;
 }
 
+/* Note a way that arrived; one above the limit only says that there are more. */
+static void note_found(path_search *s, size_t at) {
+    if (s->found_count < s->limit)
+        s->found[s->found_count++] = at;
+    else
+        s->truncated = true;
+}
+
 static uar_status search(path_search *s, uar_error *err) {
     partial start = { .entity = s->from };
-    if (add_partial(s, &start) != UAR_OK) return error_plain(err, UAR_E_NOMEM);
+    if (add_partial(s, &start, 0) != UAR_OK) return error_plain(err, UAR_E_NOMEM);
     if (s->from == s->to) {
         s->found[s->found_count++] = 0;
         return UAR_OK;
     }
     uar_status status = measure(s, err);
-    for (size_t at = 0; at < s->partial_count && status == UAR_OK && !s->truncated; at++)
-        if (s->partials[at].entity != s->to && s->partials[at].length < s->max_length) status = extend(s, at, err);
+    size_t at = 0;
+    while (status == UAR_OK && !s->truncated && take_partial(&at, s)) {
+        if (s->partials[at].entity == s->to)
+            note_found(s, at);
+        else
+            status = extend(s, at, err);
+    }
+    /* What had arrived when the bound was met. */
+    while (status == UAR_OK && take_partial(&at, s))
+        if (s->partials[at].entity == s->to) note_found(s, at);
     return status;
 }
 

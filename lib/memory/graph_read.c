@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "memory/answer.h"
 #include "memory/graph_answer.h"
+#include "memory/write.h"
 
 /* One reading call: what it needs, filled before the store is asked. */
 typedef struct reading {
@@ -250,17 +251,9 @@ uar_status uar_memory_graph_neighbours_sync(uar_memory_graph **out, uar_memory *
     return run_page(out, &r, who, filter, cursor, read_neighbours, err);
 }
 
-static uar_status check_record(database *db, const caller *c, uar_uuid id, arena *ar, uar_error *err) {
-    query q;
-    version v;
-    query_begin(&q, db, SQL_VERSION_BY_ID);
-    caller_bind(&q, c);
-    query_uuid(&q, 18, id);
-    return version_first(&v, &q, ar, err);
-}
-
 static uar_status read_entities_of(reading *r, uar_error *err) {
-    uar_status status = check_record(&r->memory->database, r->who, r->id, &r->out->ar, err);
+    version v;
+    uar_status status = record_find(&v, r->memory, r->who, r->id, &r->out->ar, err);
     if (status != UAR_OK) return status;
     query q;
     begin_page(&q, r, SQL_GRAPH_LINKED_ENTITIES);
@@ -293,6 +286,7 @@ static uar_status read_records_of(record_list *list, uar_memory *m, const caller
     query_int(&q, 18, after);
     query_int(&q, 19, (int64_t)limit + 1);
     query_int(&q, 20, e.row.num);
+    query_int(&q, 21, clock_wall(&m->clock));
     graph_nums nums = { NULL, 0, 0 };
     status = graph_nums_collect(&nums, &q, &m->alloc, err);
     for (size_t i = 0; i < nums.count && i < limit && status == UAR_OK; i++)
@@ -343,10 +337,8 @@ static uar_status count_one(uint64_t *out, database *db, const caller *c, sql_id
     query q;
     query_begin(&q, db, sql);
     caller_bind(&q, c);
-    if (sql != SQL_GRAPH_COUNT_LINKS) {
-        query_int(&q, 10, 0);
-        query_int(&q, 11, now);
-    }
+    if (sql != SQL_GRAPH_COUNT_LINKS) query_int(&q, 10, 0);
+    query_int(&q, 11, now);
     if (query_next(&q)) *out = (uint64_t)query_get_int(&q, 0);
     return query_end(&q, err);
 }

@@ -29,6 +29,7 @@ static const char graph_schema_sql[] =
     "CREATE INDEX graph_relation_seg ON graph_relation(seg);"
     "CREATE INDEX graph_relation_source ON graph_relation(source);"
     "CREATE INDEX graph_relation_target ON graph_relation(target);"
+    "CREATE INDEX graph_relation_same ON graph_relation(source, target);"
     "CREATE TABLE graph_observation(num INTEGER PRIMARY KEY AUTOINCREMENT, mark BLOB NOT NULL,"
     " id BLOB NOT NULL UNIQUE, seg INTEGER NOT NULL, entity INTEGER NOT NULL, content TEXT NOT NULL,"
     " digest INTEGER NOT NULL, trust INTEGER NOT NULL, run BLOB, event INTEGER NOT NULL, origin TEXT,"
@@ -37,6 +38,7 @@ static const char graph_schema_sql[] =
     " tail BLOB NOT NULL);"
     "CREATE INDEX graph_observation_seg ON graph_observation(seg);"
     "CREATE INDEX graph_observation_entity ON graph_observation(entity);"
+    "CREATE INDEX graph_observation_same ON graph_observation(entity, digest);"
     "CREATE TABLE graph_name(seg INTEGER NOT NULL, digest INTEGER NOT NULL, entity INTEGER NOT NULL,"
     " kind INTEGER NOT NULL, is_primary INTEGER NOT NULL, PRIMARY KEY(seg, digest, entity)) WITHOUT ROWID;"
     "CREATE UNIQUE INDEX graph_name_primary ON graph_name(seg, digest, kind) WHERE is_primary = 1;"
@@ -84,6 +86,18 @@ static const char graph_schema_sql[] =
 #define SQL_WALKED                                                                                                    \
     " AND (?13 = 0 OR (?13 = 1 AND r.source = ?18) OR (?13 = 2 AND r.target = ?18)) AND (r.source = ?18 OR r.target " \
     "= ?18)"
+
+/* Pages take the next rows of each segment by its index and join no more of them than a page holds: what a page costs does not
+ * grow with what lies behind it. */
+#define SQL_NEXT_ENTITIES                                                                                         \
+    "SELECT e.num FROM graph_entity e INDEXED BY graph_entity_seg WHERE e.seg = s.id AND e.num > ?18" SQL_OF_KIND \
+    " ORDER BY e.num LIMIT ?19"
+/* Relations that one end of has the entity ?18, unless the direction ?13 is the other one. */
+#define SQL_NEXT_NEIGHBOURS(end, other)                                                                             \
+    "SELECT r.num AS num FROM graph_relation r INDEXED BY graph_relation_" end " CROSS JOIN graph_entity f ON"      \
+    " f.num = r.source CROSS JOIN graph_entity t ON t.num = r.target CROSS JOIN segment s ON s.id = r.seg"          \
+    " WHERE r." end " = ?18 AND r.num > ?19 AND ?13 <> " other " AND " SQL_SEES_RELATION SQL_OF_TYPE SQL_HOLDS("r") \
+        SQL_IN_SCOPES
 
 /* X(name, text). */
 #define SQL_GRAPH_STATEMENTS(X)                                                                                        \
@@ -136,29 +150,34 @@ static const char graph_schema_sql[] =
     X(GRAPH_FORWARD_ADD, "INSERT INTO graph_forward(id, entity) VALUES(?18, ?19)")                                     \
     X(GRAPH_FORWARD_MOVE, "UPDATE graph_forward SET entity = ?19 WHERE entity = ?18")                                  \
     X(GRAPH_FORWARD_DROP, "DELETE FROM graph_forward WHERE entity = ?18")                                              \
-    X(GRAPH_ENTITY_PAGE, SQL_GRAPH_ENTITY " FROM graph_entity e INDEXED BY graph_entity_seg"                           \
-                                          " JOIN segment s ON s.id = e.seg WHERE e.seg IN " SQL_VISIBLE                \
-                                          " AND e.num > ?18" SQL_OF_KIND SQL_IN_SCOPES " ORDER BY e.num LIMIT ?19")    \
+    X(GRAPH_ENTITY_PAGE,                                                                                               \
+      SQL_GRAPH_ENTITY " FROM segment s CROSS JOIN graph_entity e ON e.num IN (" SQL_NEXT_ENTITIES ")"                 \
+                       " WHERE s.id IN " SQL_VISIBLE SQL_IN_SCOPES " ORDER BY e.num LIMIT ?19")                        \
     X(GRAPH_RELATION_PAGE, SQL_GRAPH_RELATION                                                                          \
-      " FROM graph_relation r INDEXED BY graph_relation_seg CROSS JOIN graph_entity f ON"                              \
-      " f.num = r.source CROSS JOIN graph_entity t ON t.num = r.target JOIN segment s ON"                              \
-      " s.id = r.seg WHERE r.seg IN " SQL_VISIBLE " AND +f.seg IN " SQL_VISIBLE " AND +t.seg IN " SQL_VISIBLE          \
-      " AND r.num > ?18" SQL_OF_TYPE SQL_HOLDS("r") SQL_IN_SCOPES " ORDER BY r.num LIMIT ?19")                         \
+      " FROM segment s CROSS JOIN graph_relation r ON r.num IN ("                                                      \
+      "SELECT r.num FROM graph_relation r INDEXED BY graph_relation_seg CROSS JOIN graph_entity f ON"                  \
+      " f.num = r.source CROSS JOIN graph_entity t ON t.num = r.target WHERE r.seg = s.id AND r.num > ?18"             \
+      " AND +f.seg IN " SQL_VISIBLE " AND +t.seg IN " SQL_VISIBLE SQL_OF_TYPE SQL_HOLDS(                               \
+          "r") " ORDER BY r.num LIMIT ?19)"                                                                            \
+               " CROSS JOIN graph_entity f ON f.num = r.source CROSS JOIN graph_entity t ON t.num = r.target"          \
+               " WHERE s.id IN " SQL_VISIBLE SQL_IN_SCOPES " ORDER BY r.num LIMIT ?19")                                \
     X(GRAPH_OBSERVATION_PAGE, SQL_GRAPH_OBSERVATION                                                                    \
-      " FROM graph_observation o INDEXED BY graph_observation_seg CROSS JOIN graph_entity e ON"                        \
-      " e.num = o.entity JOIN segment s ON s.id = o.seg WHERE o.seg IN " SQL_VISIBLE " AND +e.seg IN " SQL_VISIBLE     \
-      " AND o.num > ?18" SQL_HOLDS("o") SQL_IN_SCOPES " ORDER BY o.num LIMIT ?19")                                     \
+      " FROM segment s CROSS JOIN graph_observation o ON o.num IN ("                                                   \
+      "SELECT o.num FROM graph_observation o INDEXED BY graph_observation_seg CROSS JOIN graph_entity e ON"            \
+      " e.num = o.entity WHERE o.seg = s.id AND o.num > ?18 AND +e.seg IN " SQL_VISIBLE SQL_HOLDS(                     \
+          "o") " ORDER BY o.num LIMIT ?19) CROSS JOIN graph_entity e ON e.num = o.entity"                              \
+               " WHERE s.id IN " SQL_VISIBLE SQL_IN_SCOPES " ORDER BY o.num LIMIT ?19")                                \
     X(GRAPH_OBSERVATIONS_OF, SQL_GRAPH_OBSERVATION                                                                     \
       " FROM graph_observation o INDEXED BY graph_observation_entity CROSS JOIN graph_entity e"                        \
       " ON e.num = o.entity JOIN segment s ON s.id = o.seg WHERE o.entity = ?20"                                       \
       " AND " SQL_SEES_OBSERVATION " AND o.num > ?18" SQL_HOLDS("o") SQL_IN_SCOPES " ORDER BY o.num LIMIT ?19")        \
-    X(GRAPH_NEIGHBOURS,                                                                                                \
-      SQL_GRAPH_RELATION SQL_OF_RELATION "WHERE " SQL_SEES_RELATION SQL_WALKED SQL_OF_TYPE SQL_HOLDS("r")              \
-          SQL_IN_SCOPES " AND +r.num > ?19 ORDER BY +r.num LIMIT ?20")                                                 \
+    X(GRAPH_NEIGHBOURS, SQL_GRAPH_RELATION SQL_OF_RELATION                                                             \
+      "WHERE r.num IN (SELECT num FROM (" SQL_NEXT_NEIGHBOURS("source", "2") " UNION ALL " SQL_NEXT_NEIGHBOURS(        \
+          "target", "1") " ORDER BY num LIMIT ?20)) ORDER BY r.num LIMIT ?20")                                         \
     X(GRAPH_STEPS, "SELECT r.num, r.source, r.target" SQL_OF_RELATION                                                  \
                    "WHERE " SQL_SEES_RELATION SQL_WALKED SQL_OF_TYPE SQL_HOLDS("r") SQL_IN_SCOPES " ORDER BY +r.num")  \
     X(GRAPH_RELATION_SAME, SQL_GRAPH_RELATION SQL_OF_RELATION                                                          \
-      "WHERE +r.seg = ?18 AND r.source = ?19 AND +r.target = ?20 AND r.digest = ?21 AND r.valid_from <= ?23"           \
+      "WHERE +r.seg = ?18 AND r.source = ?19 AND r.target = ?20 AND r.digest = ?21 AND r.valid_from <= ?23"            \
       " AND r.valid_until >= ?22 AND +r.num <> ?24 ORDER BY r.valid_from, r.num")                                      \
     X(GRAPH_OBSERVATION_SAME, SQL_GRAPH_OBSERVATION SQL_OF_OBSERVATION                                                 \
       "WHERE +o.seg = ?18 AND o.entity = ?19 AND o.digest = ?20 AND o.valid_from <= ?22 AND o.valid_until >= ?21"      \
@@ -176,18 +195,19 @@ static const char graph_schema_sql[] =
     X(GRAPH_LINKED_ENTITIES, SQL_GRAPH_ENTITY " FROM graph_link l CROSS JOIN graph_entity e ON e.num = l.entity"       \
                                               " JOIN segment s ON s.id = e.seg WHERE l.record = ?20"                   \
                                               " AND " SQL_SEES_ENTITY " AND e.num > ?18 ORDER BY e.num LIMIT ?19")     \
-    X(GRAPH_LINKED_RECORDS,                                                                                            \
-      "SELECT v.num FROM graph_link l CROSS JOIN version v ON v.id = l.record AND v.current = 1"                       \
-      " WHERE l.entity = ?20 AND +v.seg IN " SQL_VISIBLE " AND v.num > ?18 ORDER BY v.num LIMIT ?19")                  \
+    X(GRAPH_LINKED_RECORDS, "SELECT v.num FROM graph_link l CROSS JOIN version v ON v.id = l.record AND v.current = 1" \
+                            " WHERE l.entity = ?20 AND +v.seg IN " SQL_VISIBLE                                         \
+                            " AND v.num > ?18 AND " SQL_UNEXPIRED("?21") " ORDER BY v.num LIMIT ?19")                  \
     X(GRAPH_EXPORT_FORWARDS, "SELECT e.num, f.id, e.id FROM graph_entity e INDEXED BY graph_entity_seg"                \
                              " CROSS JOIN graph_forward f ON f.entity = e.num WHERE e.seg IN " SQL_VISIBLE             \
                              " AND e.num > ?18 AND e.num <= ?19 ORDER BY e.num, f.id")                                 \
     X(GRAPH_EXPORT_LINKS, "SELECT e.num, l.record, e.id FROM graph_entity e INDEXED BY graph_entity_seg"               \
                           " CROSS JOIN graph_link l ON l.entity = e.num CROSS JOIN version v ON v.id = l.record"       \
                           " AND v.current = 1 WHERE e.seg IN " SQL_VISIBLE " AND +v.seg IN " SQL_VISIBLE               \
-                          " AND e.num > ?18 AND e.num <= ?19 ORDER BY e.num, l.record")                                \
-    X(GRAPH_ENTITY_AHEAD, "SELECT max(num) FROM (SELECT e.num AS num FROM graph_entity e INDEXED BY graph_entity_seg"  \
-                          " WHERE e.seg IN " SQL_VISIBLE " AND e.num > ?18 ORDER BY e.num LIMIT ?19)")                 \
+                          " AND e.num > ?18 AND e.num <= ?19 AND " SQL_UNEXPIRED("?20") " ORDER BY e.num, l.record")   \
+    X(GRAPH_ENTITY_AHEAD,                                                                                              \
+      "SELECT max(num) FROM (SELECT e.num AS num FROM segment s CROSS JOIN graph_entity e"                             \
+      " ON e.num IN (" SQL_NEXT_ENTITIES ") WHERE s.id IN " SQL_VISIBLE " ORDER BY e.num LIMIT ?19)")                  \
     X(GRAPH_COUNT_ENTITIES, "SELECT CAST(CAST(substr(s.key, 1, 1) AS TEXT) AS INTEGER), count(*)"                      \
                             " FROM graph_entity e INDEXED BY graph_entity_seg JOIN segment s ON s.id = e.seg"          \
                             " WHERE e.seg IN " SQL_VISIBLE " GROUP BY e.seg")                                          \
@@ -200,7 +220,7 @@ static const char graph_schema_sql[] =
       " e.num = o.entity WHERE o.seg IN " SQL_VISIBLE " AND +e.seg IN " SQL_VISIBLE SQL_HOLDS("o"))                    \
     X(GRAPH_COUNT_LINKS, "SELECT count(*) FROM graph_entity e INDEXED BY graph_entity_seg CROSS JOIN graph_link l ON"  \
                          " l.entity = e.num CROSS JOIN version v ON v.id = l.record AND v.current = 1"                 \
-                         " WHERE e.seg IN " SQL_VISIBLE " AND +v.seg IN " SQL_VISIBLE)                                 \
+                         " WHERE e.seg IN " SQL_VISIBLE " AND +v.seg IN " SQL_VISIBLE " AND " SQL_UNEXPIRED("?11"))    \
     X(GRAPH_POSTING_ADD, "INSERT INTO graph_posting(seg, term, entity, document, count, length)"                       \
                          " VALUES(?18, ?19, ?20, ?21, ?22, ?23)")                                                      \
     X(GRAPH_POSTING_DROP,                                                                                              \

@@ -71,7 +71,7 @@ int64_t line_time(line_reader *r, const char *key, int64_t none) {
     uar_str text = line_text(r, NULL, key);
     int64_t ms = none;
     if (text.ptr != NULL && time_parse(&ms, text) != UAR_OK) line_refuse(r, key);
-    return ms;
+    return text.ptr != NULL && ms == none ? none + 1 : ms; /* a time that is said is never none */
 }
 
 bool line_flag(line_reader *r, const char *key, bool *is_there) {

@@ -125,7 +125,8 @@ static const char schema_sql[] =
     X(RECORD_SEGMENT, "SELECT seg FROM version WHERE id = ?18 LIMIT 1")                                                \
     X(VERSION_REPEAT, SQL_COLUMNS "WHERE v.seg = ?18 AND v.digest = ?19 AND v.type = ?20 AND v.current = 1"            \
                                   " ORDER BY v.num DESC")                                                              \
-    X(VERSION_SLOT, SQL_COLUMNS "WHERE v.seg = ?18 AND v.slot = ?19 AND v.current = 1 ORDER BY v.valid_from, v.num")   \
+    X(VERSION_SLOT, SQL_COLUMNS "WHERE v.seg = ?18 AND v.slot = ?19 AND v.current = 1"                                 \
+                                " AND (v.valid_until > ?20 OR v.valid_from > ?21) ORDER BY v.valid_from, v.num")       \
     X(VERSION_HISTORY, SQL_CHAIN SQL_COLUMNS "WHERE v.id IN chain AND v.seg IN " SQL_VISIBLE " AND " SQL_UNEXPIRED(    \
                            "?19") " ORDER BY v.valid_from, v.created, v.revision, v.num")                              \
     X(VERSION_CHAIN, SQL_CHAIN "SELECT v.num FROM version v WHERE v.id IN chain AND v.seg = ?19")                      \

@@ -142,9 +142,30 @@ static uar_status rescore(engine_hit *hit, const search *s, const engine_answer 
     return status;
 }
 
+/* Records that a filter refuses may be many and long: none of them stays in memory. */
+static uar_status is_refused(bool *out, const search *s, int64_t num, uar_error *err) {
+    *out = false;
+    if (!filter_needs_row(s->filter)) return UAR_OK;
+    arena ar;
+    arena_init(&ar, &s->memory->alloc);
+    version v;
+    bool is_match = false;
+    uar_status status = version_load(&v, &s->memory->database, num, &ar, err);
+    if (status == UAR_OK) {
+        status = matches(&is_match, s, &v.r);
+        if (status != UAR_OK) error_plain(err, status);
+    }
+    arena_dispose(&ar);
+    *out = !is_match;
+    return status;
+}
+
 static uar_status take_hit(hit_list *list, const search *s, const engine_hit *hit, uar_error *err) {
     version v;
-    uar_status status = version_load(&v, &s->memory->database, hit->key, &list->ar, err);
+    bool refused = false;
+    uar_status status = is_refused(&refused, s, hit->key, err);
+    if (status != UAR_OK || refused) return status;
+    status = version_load(&v, &s->memory->database, hit->key, &list->ar, err);
     if (status != UAR_OK) return status;
     bool is_match = false;
     status = matches(&is_match, s, &v.r);

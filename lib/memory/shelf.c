@@ -148,14 +148,15 @@ static uar_status put_vector(uar_memory *m, const version *v, const float *vecto
     }
     if (status == UAR_OK && !old.is_there) status = new_mark(old.mark, m, err);
     if (status != UAR_OK) return status;
-    uint8_t *bytes = (uint8_t *)alloc_bytes(&m->alloc, dims * 4);
+    uint8_t *bytes = (uint8_t *)alloc_bytes(&m->alloc, dims * 4 + SHELF_VECTOR_SUM);
     if (bytes == NULL) return error_plain(err, UAR_E_NOMEM);
     for (size_t i = 0; i < dims; i++) {
         uint32_t bits = 0;
         memcpy(&bits, &vector[i], sizeof bits);
         little_put32(bytes + i * 4, bits);
     }
-    status = put_vector_row(m, v, m->embed.model, old.mark, bytes, dims * 4, err);
+    little_put64(bytes + dims * 4, chunk_sum(bytes, dims * 4));
+    status = put_vector_row(m, v, m->embed.model, old.mark, bytes, dims * 4 + SHELF_VECTOR_SUM, err);
     alloc_free(&m->alloc, bytes);
     return status;
 }
@@ -297,8 +298,7 @@ static uar_status forget_index(uar_memory *m, shelf_touched *t, uar_error *err) 
     return query_end(&q, err);
 }
 
-/* A damaged vector behind row `after`; 0: there is none. */
-static uar_status find_damaged(int64_t *num, uar_memory *m, int64_t seg, int64_t after, uar_error *err) {
+uar_status shelf_find_damaged(int64_t *num, uar_memory *m, int64_t seg, int64_t after, uar_error *err) {
     float *room = (float *)alloc_bytes(&m->alloc, VECTOR_DIMS_MAX * sizeof(float));
     if (room == NULL) return error_plain(err, UAR_E_NOMEM);
     query q;
@@ -320,7 +320,7 @@ static uar_status find_damaged(int64_t *num, uar_memory *m, int64_t seg, int64_t
 static uar_status void_damaged(uar_memory *m, int64_t seg, uar_error *err) {
     int64_t num = 0;
     do {
-        uar_status status = find_damaged(&num, m, seg, num, err);
+        uar_status status = shelf_find_damaged(&num, m, seg, num, err);
         if (status != UAR_OK || num == 0) return status;
         query q;
         query_begin(&q, &m->database, SQL_VECTOR_VOID);

@@ -187,9 +187,16 @@ static uar_status check_counts(uar_memory *m, int64_t seg, int64_t *packed, int6
     return status;
 }
 
+static uar_status check_vectors(uar_memory *m, int64_t seg, uar_error *err) {
+    int64_t num = 0;
+    uar_status status = shelf_find_damaged(&num, m, seg, 0, err);
+    return status == UAR_OK && num != 0 ? error_set(err, UAR_E_CORRUPT, "a vector of the memory is damaged") : status;
+}
+
 uar_status shelf_check(uar_memory *m, int64_t seg, uar_error *err) {
     int64_t packed = 0, in_chunks = 0, after = 0;
     uar_status status = check_counts(m, seg, &packed, &in_chunks, err);
+    if (status == UAR_OK) status = check_vectors(m, seg, err);
     while (status == UAR_OK) {
         whole w;
         memset(&w, 0, sizeof w);

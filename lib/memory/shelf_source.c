@@ -47,8 +47,9 @@ static void read_places(document *d, query *q, const database *db) {
 }
 
 bool shelf_vector_read(float *out, size_t dims, uar_str stored) {
-    if (stored.len != dims * 4) return false;
+    if (stored.len != dims * 4 + SHELF_VECTOR_SUM) return false;
     const uint8_t *p = (const uint8_t *)stored.ptr;
+    if (little_u64(p + dims * 4) != chunk_sum(p, dims * 4)) return false;
     double sum = 0;
     for (size_t i = 0; i < dims; i++) {
         uint32_t bits = little_u32(p + i * 4);

@@ -2,6 +2,7 @@
  * same streams and entries, with the same numbers; no lock is held while a line is handed out or a fault is told. */
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "memory/line.h"
 #include "memory/stream.h"
 #include "memory/stream_json.h"
@@ -126,7 +127,7 @@ uar_status uar_memory_stream_export_sync(uar_memory *memory, const uar_identity 
     if (status == UAR_OK) status = stream_filter_check(&f, filter, err);
     if (status != UAR_OK) return status;
     exporter x = { .memory = memory, .c = &c, .filter = &f, .write = write, .ctx = ctx };
-    memory_pin(memory); /* the host may free it in a callback */
+    memory_pin(memory); /* the host may free it in `write` */
     buffer_init(&x.out, &memory->alloc, SIZE_MAX / 4);
     status = export_all(&x, err);
     buffer_dispose(&x.out);
@@ -364,8 +365,8 @@ uar_status uar_memory_stream_import_sync(uar_memory_stream_imported *out, uar_me
     if (status != UAR_OK) return status;
     import_line *list = (import_line *)alloc_zeroed(&memory->alloc, BATCH, sizeof *list);
     if (list == NULL) return error_plain(err, UAR_E_NOMEM);
-    memory_pin(memory); /* the host may free it in a callback */
-    importer im = { .memory = memory, .c = &c, .rest = lines, .failed = failed, .ctx = ctx };
+    importer im = { .memory = memory, .c = &c, .rest = utf8_without_mark(lines), .failed = failed, .ctx = ctx };
+    memory_pin(memory); /* the host may free it in `failed` */
     while (status == UAR_OK && im.rest.len != 0) {
         arena ar;
         arena_init(&ar, &memory->alloc);

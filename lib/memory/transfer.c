@@ -1,6 +1,7 @@
 /* Owns: export and import. Invariant: what is exported and imported verbatim by an operator gives the same records, versions
  * and counts; no lock is held while a line is handed out. */
 #include "base/str.h"
+#include "base/utf8.h"
 #include "memory/batch.h"
 #include "memory/filter.h"
 #include "memory/line.h"
@@ -259,6 +260,7 @@ uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, 
     if (w.items == NULL) return error_plain(err, UAR_E_NOMEM);
     uar_memory_imported sum = { 0, 0, 0, 0, 0 };
     uint64_t number = 0;
+    lines = utf8_without_mark(lines);
     memory_pin(memory); /* the host may free it in a callback */
     while (status == UAR_OK && lines.len != 0) {
         status = read_window(&w, &lines, &number, err);

@@ -38,8 +38,10 @@ static uar_status split_labels(uar_memory_record *r, arena *ar, uar_str joined) 
 }
 
 static void seal_u64(buffer *out, uint64_t value) {
-    for (int shift = 56; shift >= 0; shift -= 8)
-        buffer_append_char(out, (char)(uint8_t)(value >> shift));
+    uint8_t bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(value >> (56 - 8 * i));
+    buffer_append(out, bytes, sizeof bytes);
 }
 
 /* Absent and empty seal differently. */

@@ -1,7 +1,10 @@
 /*
  * A memory of one user: adds, search and opening with 10,000 and 100,000 records, by words alone and with vectors of 384
- * numbers, beside SQLite with FTS5 over the same texts. What an embedder costs is not in it: this one draws its vectors from
- * the words of a text, and each question's vector is known before it is asked.
+ * numbers, beside SQLite with FTS5 over the same texts; and what the look for near repeats costs an add. What an embedder
+ * costs is not in it: this one draws its vectors from the words of a text and tells how long it took, and each question's
+ * vector is known before it is asked.
+ *
+ * Names of parts (`words`, `hybrid`, `near`) as arguments: only these are run. Files lie in TMPDIR.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -14,13 +17,16 @@
 
 #define FEW 10000
 #define MANY 100000
-#define BATCH 1000
-#define QUESTIONS 200
-#define SINGLES 100
+#define BATCH_MOST 1000
+#define QUESTIONS 400
+/* Durable adds of a round, each in turn with a bare one. */
+#define SINGLES 500
+#define ROUNDS 3
+#define BEHIND 100
 #define LIMIT 10
 
 typedef struct setting {
-    char folder[64], path[128];
+    char path[256];
     const uar_embedder *embedder;
     const char *name;
     uar_memory *memory;
@@ -53,22 +59,46 @@ static void fill_draft(uar_memory_draft *d, char *text, char *session, uint64_t 
     d->type = UAR_MEMORY_TYPE_EPISODIC;
 }
 
-/* Records `from` to `to` in batches; seconds, without the embedder's. */
-static double add_batches(setting *s, uint64_t from, uint64_t to) {
-    static char texts[BATCH][TEXTS_LONGEST];
-    static char sessions[BATCH][24];
-    static uar_memory_draft drafts[BATCH];
-    double seconds = 0;
-    for (uint64_t at = from; at < to; at += BATCH) {
-        for (size_t i = 0; i < BATCH; i++)
+/* A time that was taken, in seconds or what else it says, without the embedder's. */
+typedef struct lap {
+    double wall, cpu;
+} lap;
+
+typedef struct stopwatch {
+    uint64_t wall, cpu;
+    texts_time embedding;
+} stopwatch;
+
+static stopwatch start(void) {
+    stopwatch w = { .embedding = texts_embedding };
+    w.cpu = bench_cpu();
+    w.wall = bench_now();
+    return w;
+}
+
+static lap stop(const stopwatch *w) {
+    uint64_t wall = bench_now() - w->wall, cpu = bench_cpu() - w->cpu;
+    return (lap){ (double)(wall - (texts_embedding.wall - w->embedding.wall)) / 1e9,
+                  (double)(cpu - (texts_embedding.cpu - w->embedding.cpu)) / 1e9 };
+}
+
+/* Records `from` to `to` in batches of `size`, added to `sum`. */
+static void add_batches(lap *sum, setting *s, uint64_t from, uint64_t to, size_t size) {
+    static char texts[BATCH_MOST][TEXTS_LONGEST];
+    static char sessions[BATCH_MOST][24];
+    static uar_memory_draft drafts[BATCH_MOST];
+    for (uint64_t at = from; at < to; at += size) {
+        size_t count = to - at < size ? (size_t)(to - at) : size;
+        for (size_t i = 0; i < count; i++)
             fill_draft(&drafts[i], texts[i], sessions[i], at + i);
-        uint64_t began = bench_now();
+        stopwatch w = start();
         uar_status status =
-            uar_memory_add_batch_sync(NULL, s->memory, who(), drafts, BATCH, UAR_MEMORY_ADD_VERBATIM, NULL, NULL, NULL);
-        seconds += (double)(bench_now() - began) / 1e9;
+            uar_memory_add_batch_sync(NULL, s->memory, who(), drafts, count, UAR_MEMORY_ADD_VERBATIM, NULL, NULL, NULL);
+        lap one = stop(&w);
+        sum->wall += one.wall;
+        sum->cpu += one.cpu;
         if (status != UAR_OK) bench_give_up("a batch is not written");
     }
-    return seconds;
 }
 
 static void ask(setting *s, uint64_t at, size_t *found) {
@@ -100,6 +130,8 @@ static void search(setting *s, const char *size, uint64_t records, double limit)
     report(s, name, bench_quantile(ms, QUESTIONS, 0.5), "ms", BENCH_FACT, 0);
     snprintf(name, sizeof name, "search.%s.p95", size);
     report(s, name, bench_quantile(ms, QUESTIONS, 0.95), "ms", BENCH_BELOW, limit);
+    snprintf(name, sizeof name, "search.%s.cpu.p50", size);
+    report(s, name, bench_quantile(cpu, QUESTIONS, 0.5), "ms", BENCH_FACT, 0);
     snprintf(name, sizeof name, "search.%s.cpu.p95", size);
     report(s, name, bench_quantile(cpu, QUESTIONS, 0.95), "ms", BENCH_FACT, 0);
 }
@@ -117,11 +149,12 @@ static void cold_open(setting *s) {
     report(s, "cold_open.100000", bench_quantile(ms, 5, 0.5), "ms", BENCH_BELOW, 150);
 }
 
-/* ---- SQLite and FTS5: a row, its words and its vector ---- */
+/* ---- SQLite and FTS5: a row, its words and, beside a memory with vectors, its vector ---- */
 
 typedef struct bare_store {
     sqlite3 *db;
-    sqlite3_stmt *row, *words, *vector;
+    sqlite3_stmt *begin, *row, *words, *vector, *commit;
+    bool has_vectors;
 } bare_store;
 
 static void run(sqlite3 *db, const char *sql) {
@@ -131,54 +164,80 @@ static void run(sqlite3 *db, const char *sql) {
 
 static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
     sqlite3_stmt *statement = NULL;
-    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK) bench_give_up(sqlite3_errmsg(db));
+    if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK)
+        bench_give_up(sqlite3_errmsg(db));
     return statement;
 }
 
-static void bare_insert(bare_store *b, uint64_t at) {
-    char text[TEXTS_LONGEST];
-    float v[TEXTS_DIMS];
-    size_t len = texts_passage(text, at);
-    texts_embed(v, uar_str_n(text, len));
-    sqlite3_bind_text(b->row, 1, text, (int)len, SQLITE_STATIC);
-    sqlite3_bind_text(b->words, 1, text, (int)len, SQLITE_STATIC);
-    sqlite3_bind_blob(b->vector, 1, v, sizeof v, SQLITE_STATIC);
-    sqlite3_stmt *const all[3] = { b->row, b->words, b->vector };
-    for (size_t i = 0; i < 3; i++) {
-        if (sqlite3_step(all[i]) != SQLITE_DONE) bench_give_up("SQLite doesn't insert");
-        sqlite3_reset(all[i]);
-    }
+static void step(sqlite3_stmt *statement) {
+    if (sqlite3_step(statement) != SQLITE_DONE) bench_give_up("SQLite doesn't insert");
+    sqlite3_reset(statement);
 }
 
-static void bare_open(bare_store *b, const char *path) {
-    if (sqlite3_open(path, &b->db) != SQLITE_OK) bench_give_up("SQLite doesn't open");
-    run(b->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+static void bare_insert(bare_store *b, uar_str text, const float *vector) {
+    sqlite3_bind_text(b->row, 1, text.ptr, (int)text.len, SQLITE_STATIC);
+    step(b->row);
+    sqlite3_bind_text(b->words, 1, text.ptr, (int)text.len, SQLITE_STATIC);
+    step(b->words);
+    if (vector == NULL) return;
+    sqlite3_bind_blob(b->vector, 1, vector, TEXTS_DIMS * (int)sizeof *vector, SQLITE_STATIC);
+    step(b->vector);
+}
+
+static const float *bare_vector(const bare_store *b, float room[TEXTS_DIMS], uar_str text) {
+    if (!b->has_vectors) return NULL;
+    texts_embed(room, text);
+    return room;
+}
+
+/* The memory's own settings of a file. */
+static void bare_open(bare_store *b, const char *path, bool has_vectors) {
+    if (sqlite3_open_v2(path, &b->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK)
+        bench_give_up("SQLite doesn't open");
+    run(b->db, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
+               "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;"
+               "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096; PRAGMA trusted_schema = OFF; PRAGMA "
+               "cell_size_check = ON;"
+               "PRAGMA mmap_size = 0; PRAGMA secure_delete = ON;"
                "CREATE TABLE record(id INTEGER PRIMARY KEY, text TEXT);"
                "CREATE VIRTUAL TABLE words USING fts5(text, content='');"
                "CREATE TABLE vector(id INTEGER PRIMARY KEY, value BLOB)");
+    b->has_vectors = has_vectors;
+    b->begin = prepare(b->db, "BEGIN IMMEDIATE");
     b->row = prepare(b->db, "INSERT INTO record(text) VALUES(?1)");
     b->words = prepare(b->db, "INSERT INTO words(rowid, text) VALUES(last_insert_rowid(), ?1)");
     b->vector = prepare(b->db, "INSERT INTO vector(value) VALUES(?1)");
+    b->commit = prepare(b->db, "COMMIT");
     for (uint64_t at = 0; at < MANY; at++) {
-        if (at % BATCH == 0) run(b->db, "BEGIN IMMEDIATE");
-        bare_insert(b, at);
-        if (at % BATCH == BATCH - 1) run(b->db, "COMMIT");
+        char text[TEXTS_LONGEST];
+        float room[TEXTS_DIMS];
+        uar_str passage = uar_str_n(text, texts_passage(text, at));
+        if (at % BATCH_MOST == 0) step(b->begin);
+        bare_insert(b, passage, bare_vector(b, room, passage));
+        if (at % BATCH_MOST == BATCH_MOST - 1) step(b->commit);
     }
 }
 
 static void bare_close(bare_store *b) {
+    sqlite3_finalize(b->begin);
     sqlite3_finalize(b->row);
     sqlite3_finalize(b->words);
     sqlite3_finalize(b->vector);
+    sqlite3_finalize(b->commit);
     sqlite3_close(b->db);
 }
 
-static double bare_single(bare_store *b, uint64_t at) {
-    uint64_t began = bench_now();
-    run(b->db, "BEGIN IMMEDIATE");
-    bare_insert(b, at);
-    run(b->db, "COMMIT");
-    return (double)(bench_now() - began) / 1e6;
+static lap bare_single(bare_store *b, uint64_t at) {
+    char text[TEXTS_LONGEST];
+    float room[TEXTS_DIMS];
+    uar_str passage = uar_str_n(text, texts_passage(text, at));
+    const float *vector = bare_vector(b, room, passage);
+    stopwatch w = start();
+    step(b->begin);
+    bare_insert(b, passage, vector);
+    step(b->commit);
+    return stop(&w);
 }
 
 static void fts_search(bare_store *b) {
@@ -206,91 +265,226 @@ static void fts_search(bare_store *b) {
     bench_report("memory.fts5.search.100000.p95", bench_quantile(ms, QUESTIONS, 0.95), "ms", BENCH_FACT, 0);
 }
 
-/* Durable adds, in turn with bare ones: the disk is the same for both. */
-static void add_singles(setting *s, bare_store *bare) {
-    static double ms[SINGLES], bare_ms[SINGLES];
-    for (size_t i = 0; i < SINGLES; i++) {
-        char text[TEXTS_LONGEST], session[24];
-        uar_memory_draft d;
-        fill_draft(&d, text, session, MANY + i);
-        uar_memory_change change;
-        uint64_t began = bench_now();
-        if (uar_memory_add_sync(&change, s->memory, who(), &d, NULL) != UAR_OK) bench_give_up("an add fails");
-        ms[i] = (double)(bench_now() - began) / 1e6;
-        bare_ms[i] = bare_single(bare, MANY + i);
+static lap own_single(setting *s, uint64_t at) {
+    char text[TEXTS_LONGEST], session[24];
+    uar_memory_draft d;
+    fill_draft(&d, text, session, at);
+    uar_memory_change change;
+    stopwatch w = start();
+    uar_status status = uar_memory_add_sync(&change, s->memory, who(), &d, NULL);
+    lap one = stop(&w);
+    if (status != UAR_OK) bench_give_up("an add fails");
+    return one;
+}
+
+/* Medians of one round: the bare time as a share of the memory's. */
+static lap round_of_singles(setting *s, bare_store *bare, uint64_t at, lap *own_median) {
+    static double own[SINGLES], own_cpu[SINGLES], other[SINGLES], other_cpu[SINGLES];
+    for (size_t i = 0; i < SINGLES; i++, at++) {
+        lap mine = { 0, 0 };
+        if (i % 2 == 0) mine = own_single(s, at);
+        lap theirs = bare_single(bare, at);
+        if (i % 2 != 0) mine = own_single(s, at);
+        own[i] = mine.wall;
+        own_cpu[i] = mine.cpu;
+        other[i] = theirs.wall;
+        other_cpu[i] = theirs.cpu;
     }
-    double own = bench_quantile(ms, SINGLES, 0.5);
-    double other = bench_quantile(bare_ms, SINGLES, 0.5);
-    report(s, "add.p50", own, "ms", BENCH_FACT, 0);
-    report(s, "add.bare.p50", other, "ms", BENCH_FACT, 0);
-    report(s, "add.share_of_bare", other / own, "", s->embedder != NULL ? BENCH_ABOVE : BENCH_FACT, 0.7);
+    *own_median = (lap){ bench_quantile(own, SINGLES, 0.5), bench_quantile(own_cpu, SINGLES, 0.5) };
+    lap share = { bench_quantile(other, SINGLES, 0.5) / own_median->wall,
+                  bench_quantile(other_cpu, SINGLES, 0.5) / own_median->cpu };
+    return share;
+}
+
+/*
+ * Durable adds, in turn with bare ones: the disk is the same for both. Where the disk lets through so many syncs a second and
+ * no more, all adds look alike; the share by processor time says what is left then.
+ */
+static void add_singles(setting *s, bare_store *bare) {
+    double shares[ROUNDS], cpu_shares[ROUNDS], own[ROUNDS], own_cpu[ROUNDS];
+    for (size_t r = 0; r < ROUNDS; r++) {
+        lap median;
+        lap share = round_of_singles(s, bare, MANY + r * SINGLES, &median);
+        shares[r] = share.wall;
+        cpu_shares[r] = share.cpu;
+        own[r] = median.wall * 1e3;
+        own_cpu[r] = median.cpu * 1e3;
+        char name[48];
+        snprintf(name, sizeof name, "add.share_of_bare.round_%zu", r + 1);
+        report(s, name, share.wall, "", BENCH_FACT, 0);
+        snprintf(name, sizeof name, "add.share_of_bare.cpu.round_%zu", r + 1);
+        report(s, name, share.cpu, "", BENCH_FACT, 0);
+    }
+    report(s, "add.p50", bench_quantile(own, ROUNDS, 0.5), "ms", BENCH_FACT, 0);
+    report(s, "add.cpu.p50", bench_quantile(own_cpu, ROUNDS, 0.5), "ms", BENCH_FACT, 0);
+    report(s, "add.share_of_bare", bench_quantile(shares, ROUNDS, 0.5), "", BENCH_ABOVE, 0.7);
+    report(s, "add.share_of_bare.cpu", bench_quantile(cpu_shares, ROUNDS, 0.5), "", BENCH_ABOVE, 0.7);
 }
 
 /* A search behind a write: what has changed is taken up first. */
 static void search_behind_add(setting *s) {
-    static double ms[SINGLES];
+    static double ms[BEHIND];
     size_t found = 0;
-    for (size_t i = 0; i < SINGLES; i++) {
-        char text[TEXTS_LONGEST], session[24];
-        uar_memory_draft d;
+    for (size_t i = 0; i < BEHIND; i++) {
         ask(s, i, &found);
-        fill_draft(&d, text, session, MANY + SINGLES + i);
-        uar_memory_change change;
-        if (uar_memory_add_sync(&change, s->memory, who(), &d, NULL) != UAR_OK) bench_give_up("an add fails");
+        (void)own_single(s, MANY + ROUNDS * SINGLES + i);
         uint64_t began = bench_now();
         ask(s, i, &found);
         ms[i] = (double)(bench_now() - began) / 1e6;
     }
-    report(s, "search_behind_add.100000.p95", bench_quantile(ms, SINGLES, 0.95), "ms", BENCH_FACT, 0);
+    report(s, "search_behind_add.100000.p95", bench_quantile(ms, BEHIND, 0.95), "ms", BENCH_FACT, 0);
+}
+
+/* ---- near repeats ---- */
+
+#define NEAR_BATCH 250
+/* Each text of so many says what an earlier one says, with a mark more. */
+#define NEAR_EACH 10
+
+static void near_draft(uar_memory_draft *d, char *text, char *session, uint64_t at) {
+    fill_draft(d, text, session, at);
+    if (at % NEAR_EACH != 0) return;
+    size_t len = texts_passage(text, at / 2 + 1);
+    len += (size_t)sprintf(text + len, " .");
+    d->content = uar_str_n(text, len);
+}
+
+/* Adds that may merge, in one transaction; how many were repeats. */
+static size_t add_merging(lap *sum, setting *s, uint64_t at) {
+    static char texts[NEAR_BATCH][TEXTS_LONGEST + 8];
+    static char sessions[NEAR_BATCH][24];
+    static uar_memory_draft drafts[NEAR_BATCH];
+    static uar_memory_change changes[NEAR_BATCH];
+    for (size_t i = 0; i < NEAR_BATCH; i++)
+        near_draft(&drafts[i], texts[i], sessions[i], at + i);
+    stopwatch w = start();
+    uar_status status = uar_memory_add_batch_sync(changes, s->memory, who(), drafts, NEAR_BATCH, 0, NULL, NULL, NULL);
+    lap one = stop(&w);
+    if (status != UAR_OK) bench_give_up("a batch is not written");
+    sum->wall += one.wall;
+    sum->cpu += one.cpu;
+    size_t repeats = 0;
+    for (size_t i = 0; i < NEAR_BATCH; i++)
+        repeats += changes[i].outcome == UAR_MEMORY_OUTCOME_REINFORCED;
+    return repeats;
+}
+
+/* The same adds into a memory that looks for near repeats and one that doesn't, in turn; both hold `records`. */
+static void near_adds(setting *with, setting *without, uint64_t records) {
+    lap sums[2] = { { 0, 0 }, { 0, 0 } };
+    size_t repeats = 0, other = 0;
+    for (uint64_t at = 0; at < 4; at++) {
+        repeats += add_merging(&sums[0], with, records + at * NEAR_BATCH);
+        other += add_merging(&sums[1], without, records + at * NEAR_BATCH);
+    }
+    bench_check(repeats > other && repeats <= 4 * NEAR_BATCH / NEAR_EACH, "near repeats are seen, and nothing else");
+    char name[64];
+    snprintf(name, sizeof name, "add_at_%llu.near", (unsigned long long)records);
+    report(with, name, sums[0].wall / (4 * NEAR_BATCH) * 1e6, "us", BENCH_FACT, 0);
+    snprintf(name, sizeof name, "add_at_%llu.near.cpu", (unsigned long long)records);
+    report(with, name, sums[0].cpu / (4 * NEAR_BATCH) * 1e6, "us", BENCH_FACT, 0);
+    snprintf(name, sizeof name, "add_at_%llu.without.cpu", (unsigned long long)records);
+    report(with, name, sums[1].cpu / (4 * NEAR_BATCH) * 1e6, "us", BENCH_FACT, 0);
+}
+
+static void remove_files(const char *path) {
+    static const char *const tails[] = { "", "-wal", "-shm" };
+    for (size_t i = 0; i < 3; i++) {
+        char name[300];
+        snprintf(name, sizeof name, "%s%s", path, tails[i]);
+        (void)unlink(name);
+    }
+}
+
+static void measure_near(const char *folder) {
+    static const uint64_t sizes[] = { 1000, FEW, MANY };
+    setting with = { .name = "near", .embedder = &texts_near_embedder };
+    setting without = { .name = "near", .embedder = &texts_embedder };
+    snprintf(with.path, sizeof with.path, "%s/near.db", folder);
+    snprintf(without.path, sizeof without.path, "%s/other.db", folder);
+    open_memory(&with);
+    open_memory(&without);
+    uint64_t at = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        lap unused = { 0, 0 };
+        add_batches(&unused, &with, at, sizes[i], BATCH_MOST);
+        add_batches(&unused, &without, at, sizes[i], BATCH_MOST);
+        near_adds(&with, &without, sizes[i]);
+        at = sizes[i] + (uint64_t)4 * NEAR_BATCH;
+    }
+    uar_memory_free(with.memory);
+    uar_memory_free(without.memory);
+    remove_files(with.path);
+    remove_files(without.path);
+}
+
+/* ---- all of it ---- */
+
+static void report_adds(const setting *s, const char *what, double count, lap took, bool has_aim) {
+    char name[64];
+    snprintf(name, sizeof name, "adds.%s", what);
+    report(s, name, count / took.wall, "a second", has_aim ? BENCH_ABOVE : BENCH_FACT, 30000);
+    snprintf(name, sizeof name, "adds.%s.cpu", what);
+    report(s, name, count / took.cpu, "a second", BENCH_FACT, 0);
+}
+
+/* From nothing to all in batches of 256, and then away with it. */
+static void small_batches(setting *s) {
+    lap took = { 0, 0 };
+    open_memory(s);
+    add_batches(&took, s, 0, MANY, 256);
+    uar_memory_free(s->memory);
+    remove_files(s->path);
+    report_adds(s, "by_256.to_100000", MANY, took, true);
 }
 
 static void measure(setting *s, bare_store *bare) {
+    small_batches(s);
     open_memory(s);
-    double first = add_batches(s, 0, 1000);
-    double second = add_batches(s, 1000, FEW);
+    lap first = { 0, 0 }, all;
+    add_batches(&first, s, 0, FEW, BATCH_MOST);
+    report_adds(s, "by_1000.to_10000", FEW, first, false);
     search(s, "10000", FEW, 1);
-    double third = add_batches(s, FEW, MANY);
-    bool is_lexical = s->embedder == NULL;
-    report(s, "adds.to_1000", 1000 / first, "a second", BENCH_FACT, 0);
-    report(s, "adds.to_10000", (FEW - 1000) / second, "a second", BENCH_FACT, 0);
-    report(s, "adds.to_100000", MANY / (first + second + third), "a second", is_lexical ? BENCH_ABOVE : BENCH_FACT,
-           30000);
+    all = first;
+    add_batches(&all, s, FEW, MANY, BATCH_MOST);
+    report_adds(s, "by_1000.to_100000", MANY, all, true);
     search(s, "100000", MANY, 5);
     cold_open(s);
     add_singles(s, bare);
     search_behind_add(s);
     bench_check(uar_memory_check_sync(s->memory, NULL) == UAR_OK, "records and index agree");
     uar_memory_free(s->memory);
+    remove_files(s->path);
 }
 
-static void remove_files(const char *path) {
-    static const char *const tails[] = { "", "-wal", "-shm" };
-    for (size_t i = 0; i < 3; i++) {
-        char name[160];
-        snprintf(name, sizeof name, "%s%s", path, tails[i]);
-        (void)unlink(name);
-    }
-}
-
-int main(void) {
-    setting s = { .folder = "/tmp/uar-bench-memory-XXXXXX" };
-    bench_begin("memory");
-    if (mkdtemp(s.folder) == NULL) bench_give_up("there is no place for files");
-    char bare_path[128];
-    snprintf(bare_path, sizeof bare_path, "%s/bare.db", s.folder);
-    snprintf(s.path, sizeof s.path, "%s/memory.db", s.folder);
+static void measure_beside_bare(const char *folder, const char *name, const uar_embedder *embedder) {
+    setting s = { .name = name, .embedder = embedder };
+    char bare_path[256];
+    snprintf(s.path, sizeof s.path, "%s/memory.db", folder);
+    snprintf(bare_path, sizeof bare_path, "%s/bare.db", folder);
     bare_store bare;
-    bare_open(&bare, bare_path);
-    fts_search(&bare);
-    s.name = "words";
+    bare_open(&bare, bare_path, embedder != NULL);
+    if (embedder == NULL) fts_search(&bare);
     measure(&s, &bare);
-    remove_files(s.path);
-    s.name = "hybrid";
-    s.embedder = &texts_embedder;
-    measure(&s, &bare);
-    remove_files(s.path);
     bare_close(&bare);
     remove_files(bare_path);
-    (void)rmdir(s.folder);
+}
+
+static bool is_asked_for(const char *part, int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], part) == 0) return true;
+    return argc == 1;
+}
+
+int main(int argc, char **argv) {
+    char folder[200];
+    const char *place = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/uar-bench-memory-XXXXXX", place != NULL && place[0] != '\0' ? place : "/tmp");
+    bench_begin("memory");
+    if (mkdtemp(folder) == NULL) bench_give_up("there is no place for files");
+    if (is_asked_for("words", argc, argv)) measure_beside_bare(folder, "words", NULL);
+    if (is_asked_for("hybrid", argc, argv)) measure_beside_bare(folder, "hybrid", &texts_embedder);
+    if (is_asked_for("near", argc, argv)) measure_near(folder);
+    (void)rmdir(folder);
     return bench_end();
 }

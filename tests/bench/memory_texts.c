@@ -96,14 +96,21 @@ void texts_embed(float out[TEXTS_DIMS], uar_str text) {
     if (!vector_normalise(out, TEXTS_DIMS)) out[0] = 1;
 }
 
+texts_time texts_embedding;
+
 static void embed(void *ctx, uar_embed_purpose purpose, const uar_str *texts, size_t count, uar_completion *done) {
     (void)ctx;
     (void)purpose;
+    uint64_t began = bench_now(), used = bench_cpu();
     float *rows = bench_memory(count * TEXTS_DIMS * sizeof *rows);
     for (size_t i = 0; i < count; i++)
         texts_embed(rows + i * TEXTS_DIMS, texts[i]);
+    texts_embedding.wall += bench_now() - began;
+    texts_embedding.cpu += bench_cpu() - used;
     uar_completion_vectors(done, rows, count, TEXTS_DIMS);
     free(rows);
 }
 
 const uar_embedder texts_embedder = { UAR_EMBEDDER_INIT, .id = "bench-words", .dims = TEXTS_DIMS, .embed = embed };
+const uar_embedder texts_near_embedder = { UAR_EMBEDDER_INIT, .id = "bench-words", .dims = TEXTS_DIMS,
+                                           .repeat_threshold = 0.92, .embed = embed };

@@ -20,5 +20,13 @@ size_t texts_question(char out[TEXTS_LONGEST], uint64_t at);
 /* Vector of any text, of length 1: those of texts with words in common are near. */
 void texts_embed(float out[TEXTS_DIMS], uar_str text);
 extern const uar_embedder texts_embedder;
+/* The same vectors, with near repeats from a cosine of 0.92 on. */
+extern const uar_embedder texts_near_embedder;
+
+/* Nanoseconds that the embedders took so far, so that they can be left out. One thread. */
+typedef struct texts_time {
+    uint64_t wall, cpu;
+} texts_time;
+extern texts_time texts_embedding;
 
 #endif

@@ -383,4 +383,60 @@ uar memory compress --older-than 30d
 want code 6
 end
 
+it "M7 a date of 1970 is a condition: a bulk delete before it erases nothing"
+new_store
+uar memory add "The ferry leaves at nine"
+uar --json memory delete --scope user --before 1970-01-01 --yes
+want code 0
+want out_has '"erased":0,"pending":0'
+uar --json memory delete --before 1970-01-01T00:00:00Z --yes
+want out_has '"erased":0,"pending":0'
+uar --json memory list
+want out_lines 1
+uar --json memory search ferry --as-of 1970-01-01
+want out_has '"hits":[]'
+printf '%s\n' '{"query":"ferry","before":"1970-01-01"}' '{"query":"ferry","as_of":"1970-01-01"}' >batch
+uar memory search --batch batch
+want code 0
+want same "$(grep -c '"hits":\[\]' out)" 2
+end
+
+it "a number in a batch's metadata keeps its digits"
+uar memory add "The ferry has a number" --metadata '{"n":12345678901234567890,"f":1.0}'
+printf '%s\n' '{"query":"ferry","metadata":{"n":12345678901234567890}}' '{"query":"ferry","metadata":{"f":1.0}}' \
+    '{"query":"ferry","metadata":{"n":12345678901234567891}}' >batch
+uar memory search --batch batch
+want code 0
+want out_lines 3
+want same "$(grep -c '"content":"The ferry has a number"' out)" 2
+end
+
+it "a byte order mark at the beginning of a file is no fault"
+printf '\357\273\277{"content":"Marked by an editor"}\r\n' >marked
+uar --json memory import marked
+want code 0
+want out_has '"added":1,'
+printf '\357\273\277{"query":"editor"}\r\n' >marked
+uar memory search --batch marked
+want code 0
+want out_has "Marked by an editor"
+end
+
+it "options count for the lines of a batch that don't say otherwise"
+new_store
+uar memory add "The ferry of the user"
+uar memory add "The ferry of the session" --scope session
+printf '%s\n' '{"query":"ferry"}' '{"query":"ferry","scope":"session"}' '{"query":"ferry","limit":2,"include_past":true}' \
+    '{"query":"ferry","scope":["user","session"],"limit":1}' >batch
+uar memory search --batch batch --scope user --limit 1
+want code 0
+want same "$(grep -c 'ferry of the user' out)" 2
+want same "$(sed -n 2p out | grep -c 'ferry of the session')" 1
+want same "$(sed -n 4p out | grep -o '"id"' | wc -l)" 1
+printf '%s\n' '{"query":"ferry","scope":[]}' >batch
+uar memory search --batch batch
+want code 2
+want err_has '"scope" is missing, unknown or not usable'
+end
+
 plan

@@ -235,4 +235,52 @@ uar memory graph delete Tove
 want code 6
 end
 
+it "get prints all of an entity, also more than a page"
+new_store
+awk 'BEGIN {
+    printf "{\"type\":\"entity\",\"name\":\"Hub\",\"entityType\":\"x\",\"observations\":["
+    for (i = 0; i < 1200; i++) printf "%s\"note %d\"", i ? "," : "", i
+    print "]}"
+    for (i = 0; i < 1200; i++) {
+        printf "{\"type\":\"entity\",\"name\":\"Leaf %d\",\"entityType\":\"x\",\"observations\":[]}\n", i
+        printf "{\"type\":\"relation\",\"from\":\"Hub\",\"to\":\"Leaf %d\",\"relationType\":\"has\"}\n", i
+    }
+}' >hub.jsonl
+uar --json memory graph import hub.jsonl
+want code 0
+uar --json memory graph get Hub
+want code 0
+want json_lines out
+want same "$(grep -o '"type":"has"' out | wc -l)" 1200
+want same "$(grep -o '"text":"note ' out | wc -l)" 1200
+end
+
+it "--kind is a condition, not a wish"
+uar memory graph delete Hub --kind person
+want code 6
+uar memory graph get Hub --kind x
+want code 0
+uar memory graph relate Hub likes "Leaf 1" --kind person
+want code 0
+end
+
+it "unrelate never erases an entity"
+uar --json memory graph add Quay
+quay=$(value out id)
+uar memory graph unrelate "$quay" --erase
+want code 2
+want err_has "this is an entity, not a relation"
+uar memory graph get Quay
+want code 0
+end
+
+it "an end of 1970 is an end"
+uar memory graph observe Quay "was built of wood" --valid-from 1950-01-01 --valid-until 1970-01-01
+want code 0
+uar --json memory graph list --observations
+want out_lacks wood
+uar --json memory graph list --observations --as-of 1960-01-01
+want out_lines 1
+end
+
 plan

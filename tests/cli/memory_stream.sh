@@ -262,4 +262,26 @@ want code 0
 want out_has "--tokens N"
 end
 
+it "an entry that is refused makes no stream"
+new_store
+uar memory stream append refused ' '
+want code 2
+uar memory stream append refused x --metadata '[]'
+want code 2
+uar --json memory stream append refused x --expect 2
+want err_has '"code":"UAR_E_CONFLICT"'
+uar --json memory stream list --all
+want out_lines 0
+uar --json memory stream append taken x --expect 1
+want code 0
+want out_has '"number":1,"repeated":false'
+end
+
+it "a byte order mark at the beginning of a file is no fault"
+printf '\357\273\277{"v":1,"kind":"stream","name":"marked"}\r\n' >marked
+uar --json memory stream import marked
+want code 0
+want out_has '"streams":1,'
+end
+
 plan

@@ -19,7 +19,9 @@
 #include "index/engine.h"
 #include "index/score.h"
 
+#ifndef WORLD_DIMS
 #define WORLD_DIMS 24
+#endif
 #define WORLD_VOCABULARY 120
 #define WORLD_TERMS 14
 #define WORLD_NOW INT64_C(1764500000000)

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <utf8proc.h>
+
 #include "base/buffer.h"
 #include "base/str.h"
 #include "base/utf8.h"
@@ -219,6 +221,47 @@ static void running_out_of_memory_leaks_nothing(void **state) {
     }
 }
 
+/* A letter of another script behind a text keeps it off the short way of plain ones. */
+static void plain_text_is_folded_as_it_is_among_other_text(void **state) {
+    (void)state;
+    char text[128 + 3];
+    for (size_t i = 0; i < 128; i++)
+        text[i] = (char)i;
+    memcpy(text + 128, "\xC3\x9F", 3);
+    for (int marks = FOLD_KEEP_MARKS; marks <= FOLD_DROP_MARKS; marks++) {
+        folded plain, other;
+        assert_int_equal(fold_points(&plain, &alloc_default, uar_str_n(text, 128), (fold_marks)marks), UAR_OK);
+        assert_int_equal(fold_points(&other, &alloc_default, uar_str_n(text, 130), (fold_marks)marks), UAR_OK);
+        assert_int_equal(plain.count, 128);
+        assert_true(other.count > 128);
+        assert_memory_equal(plain.points, other.points, 128 * sizeof *plain.points);
+        folded_dispose(&plain);
+        folded_dispose(&other);
+    }
+}
+
+static uar_status count_tokens(void *ctx, const token *t) {
+    (void)t;
+    ++*(size_t *)ctx;
+    return UAR_OK;
+}
+
+static void plain_characters_are_classified_by_their_category(void **state) {
+    (void)state;
+    for (int c = 1; c < 128; c++) {
+        utf8proc_category_t category = utf8proc_category(c);
+        bool is_token = (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO) ||
+                        category == UTF8PROC_CATEGORY_SO || category == UTF8PROC_CATEGORY_SC;
+        bool is_space = category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_CC;
+        const char text[] = { 'w', ' ', (char)c };
+        size_t count = 0;
+        assert_int_equal(analysis_run(&alloc_default, uar_str_n(text, 3), ANALYSIS_PASSAGE, count_tokens, &count),
+                         UAR_OK);
+        assert_int_equal(count, is_token ? 2 : 1);
+        assert_int_equal(fold_is_space(c), is_space);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_folded_and_stemmed),
@@ -237,6 +280,8 @@ int main(void) {
         cmocka_unit_test(the_receiver_can_end_it),
         cmocka_unit_test(folded_text_is_equal_for_equal_texts_only),
         cmocka_unit_test(blank_texts_are_known),
+        cmocka_unit_test(plain_text_is_folded_as_it_is_among_other_text),
+        cmocka_unit_test(plain_characters_are_classified_by_their_category),
         cmocka_unit_test(running_out_of_memory_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -322,7 +322,7 @@ static void the_nearest_are_those_of_a_scan_of_all(void **state) {
         world_unit(&w, v);
         engine_near near[10];
         size_t count = 0;
-        assert_int_equal(engine_nearest(near, &count, 10, &e, v, 2, WORLD_NOW, &w.state, &source, NULL), UAR_OK);
+        assert_int_equal(engine_nearest(near, &count, 10, &e, v, 2, WORLD_NOW, -1, &w.state, &source, NULL), UAR_OK);
         size_t better = 0, fit = 0;
         for (size_t d = 0; d < w.count; d++) {
             const world_document *o = &w.documents[d];

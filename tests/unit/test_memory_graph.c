@@ -547,6 +547,38 @@ static void the_graph_is_there_after_reopening_and_reindexing(void **state) {
     uar_memory_entity_hits_free(hits);
 }
 
+static uar_status count_links(void *ctx, uar_str line) {
+    if (strstr(line.ptr, "\"item\":\"link\"") != NULL) ++*(size_t *)ctx;
+    return UAR_OK;
+}
+
+static void test_M6_a_record_that_has_expired_is_in_no_answer_of_the_graph(void **state) {
+    memory_fixture *f = *state;
+    uar_identity who = user_of("ann");
+    uar_memory_draft d = draft_of("the code of the week is heron");
+    d.expires_ms = FIXTURE_START + 5000;
+    uar_uuid record = add_draft(f, "ann", &d).id;
+    uar_uuid ada = put_entity(f, "ann", "Ada", "");
+    uar_memory_change change;
+    assert_int_equal(uar_memory_graph_link_sync(&change, f->memory, &who, record, ada, NULL), UAR_OK);
+    assert_int_equal(graph_stats(f, "ann").links, 1);
+    atomic_store(&f->now, FIXTURE_START + 6000);
+    uar_memory_records *records = NULL;
+    assert_int_equal(
+        uar_memory_graph_records_of_sync(&records, f->memory, &who, ada, uar_str_of(NULL), 10, &(uar_error){ 0 }),
+        UAR_OK);
+    assert_int_equal(records->count, 0);
+    uar_memory_records_free(records);
+    uar_memory_graph *g = NULL;
+    assert_int_equal(uar_memory_graph_entities_of_sync(&g, f->memory, &who, record, uar_str_of(NULL), 10, NULL),
+                     UAR_E_NOT_FOUND);
+    assert_int_equal(graph_stats(f, "ann").links, 0);
+    size_t links = 0;
+    assert_int_equal(uar_memory_graph_export_sync(f->memory, &who, count_links, &links, NULL), UAR_OK);
+    assert_int_equal(links, 0);
+    assert_int_equal(uar_memory_graph_link_sync(&change, f->memory, &who, record, ada, NULL), UAR_E_NOT_FOUND);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(the_same_folded_name_and_kind_is_the_same_entity),
@@ -566,6 +598,7 @@ int main(void) {
         MEMORY_TEST(a_record_and_an_entity_are_linked_until_one_goes),
         MEMORY_TEST(a_changed_record_keeps_its_links),
         MEMORY_TEST(the_graph_is_there_after_reopening_and_reindexing),
+        MEMORY_TEST(test_M6_a_record_that_has_expired_is_in_no_answer_of_the_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,6 +295,33 @@ static void a_search_sees_what_held_at_its_time(void **state) {
     uar_memory_entity_hits_free(hits);
 }
 
+static void the_shortest_way_is_found_before_detours_use_up_the_bound(void **state) {
+    memory_fixture *f = *state;
+    enum { RING = 60, REACH = 12 };
+    uar_uuid ids[RING];
+    for (int i = 0; i < RING; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "stop %d", i);
+        ids[i] = put_entity(f, "ann", name, "");
+    }
+    for (int i = 0; i < RING; i++)
+        for (int step = 1; step <= REACH; step++)
+            relate(f, "ann", ids[i], "leads to", ids[(i + step) % RING]);
+    uar_identity who = user_of("ann");
+    uar_memory_graph_filter filter;
+    uar_memory_graph_filter_init(&filter);
+    filter.max_length = 6;
+    filter.max_visited = 5000;
+    uar_memory_paths *paths = NULL;
+    assert_int_equal(uar_memory_graph_paths_sync(&paths, f->memory, &who, ids[0], ids[30], &filter, 5, NULL), UAR_OK);
+    assert_int_equal(paths->count, 5);
+    for (size_t i = 0; i < paths->count; i++)
+        assert_int_equal(paths->paths[i].length, 3);
+    assert_true(paths->truncated);
+    assert_true(paths->visited <= 5000);
+    uar_memory_paths_free(paths);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(paths_are_exactly_the_ways_that_there_are),
@@ -304,6 +331,7 @@ int main(void) {
         MEMORY_TEST(entities_are_found_by_names_aliases_and_observations),
         MEMORY_TEST(test_M13_any_text_is_a_question),
         MEMORY_TEST(a_search_sees_what_held_at_its_time),
+        MEMORY_TEST(the_shortest_way_is_found_before_detours_use_up_the_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static size_t count_near(uar_memory *m, const char *text) {
     assert_int_equal(memory_enter_read(m, NULL), UAR_OK);
     int64_t seg = 0;
     assert_int_equal(database_number(&m->database, "SELECT seg FROM version LIMIT 1", &seg, NULL), UAR_OK);
-    assert_int_equal(shelf_nearest(near, &count, 8, m, seg, UAR_MEMORY_TYPE_SEMANTIC, v, NULL), UAR_OK);
+    assert_int_equal(shelf_nearest(near, &count, 8, m, seg, UAR_MEMORY_TYPE_SEMANTIC, v, -1, NULL), UAR_OK);
     memory_leave_read(m);
     alloc_free(&m->alloc, v);
     return count;

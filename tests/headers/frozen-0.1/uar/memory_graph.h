@@ -333,9 +333,9 @@ UAR_API uar_status uar_memory_graph_export_sync(uar_memory *memory, const uar_id
                                                 void *ctx, uar_error *err);
 /**
  * Read lines of an export, or of the official MCP memory server's file (`{"type":"entity",…}`, `{"type":"relation",…}`); all
- * entities first, then the rest, each line a transaction of its own. A line that is refused is reported and doesn't stop
- * the others: a relation with an unknown name, for one. `place` is for lines that name none; NULL: the user's. `failed` may
- * be NULL.
+ * entities first, then the rest, many lines a transaction. A line that is refused changes nothing, is reported and doesn't
+ * stop the others: a relation with an unknown name, for one. `place` is for lines that name none; NULL: the user's. `failed`
+ * may be NULL.
  */
 UAR_API uar_status uar_memory_graph_import_sync(uar_memory_graph_imported *out, uar_memory *memory,
                                                 const uar_identity *who, uar_str lines, const uar_memory_place *place,
