@@ -437,31 +437,45 @@ static void test_R6_another_runtime_gets_busy_and_the_log_stays_linear(void **st
     fixture_remove(folder);
 }
 
-/* A process that dies in the middle of a run. Returns when it has. */
+static const char *program; /* this one */
+
+/* What `program killed|exits PATH FD` does: it dies in the middle of a run, whose id it writes to FD first. */
+static int play_victim(const char *path, int out, bool by_signal) {
+    uar_error err = UAR_ERROR_INIT;
+    host *h = host_open(&(host_options){ .script = LINE(TEXT("half") "," CALL(0, "c1", "slow", "{}") "," CALLS),
+                                         .tools = TOOLS,
+                                         .store = path },
+                        &err);
+    if (h == NULL) return 2;
+    uar_run_request q = { UAR_RUN_REQUEST_INIT, .input = "one" };
+    uar_run_id mine;
+    if (uar_run_start(&mine, host_runtime(h), &q, NULL) != UAR_OK) return 3;
+    if (!host_sees_invoked(h, "slow", 1)) return 4;
+    if (write(out, &mine, sizeof mine) != (ssize_t)sizeof mine) return 5;
+    if (by_signal) (void)raise(SIGKILL);
+    _exit(7);
+}
+
+/* A process that dies in the middle of a run. Returns when it has. It begins anew: what is forked from threads is no place to
+ * start threads in. */
 static void kill_a_process(const char *path, uar_run_id *id, bool by_signal) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
+    char out[16];
+    snprintf(out, sizeof out, "%d", ends[1]);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        uar_error err = UAR_ERROR_INIT;
-        host *h = host_open(&(host_options){ .script = LINE(TEXT("half") "," CALL(0, "c1", "slow", "{}") "," CALLS),
-                                             .tools = TOOLS,
-                                             .store = path },
-                            &err);
-        uar_run_request q = { UAR_RUN_REQUEST_INIT, .input = "one" };
-        uar_run_id mine;
-        bool good = h != NULL && uar_run_start(&mine, host_runtime(h), &q, NULL) == UAR_OK &&
-                    host_sees_invoked(h, "slow", 1) && write(ends[1], &mine, sizeof mine) == (ssize_t)sizeof mine;
-        if (good && by_signal) (void)raise(SIGKILL);
-        _exit(good ? 7 : 1);
+        (void)execl(program, program, by_signal ? "killed" : "exits", path, out, (char *)NULL);
+        _exit(1);
     }
     int status = 0;
-    assert_int_equal(read(ends[0], id, sizeof *id), sizeof *id);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(by_signal ? WIFSIGNALED(status) : WEXITSTATUS(status) == 7);
+    close(ends[1]); /* else a child that dies early would be waited for without end */
+    ssize_t got = read(ends[0], id, sizeof *id);
     close(ends[0]);
-    close(ends[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (got != (ssize_t)sizeof *id) fail_msg("the process ended early, with status %d", status);
+    assert_true(by_signal ? WIFSIGNALED(status) : WEXITSTATUS(status) == 7);
 }
 
 static void test_R3_a_run_of_a_killed_process_reads_as_interrupted_and_the_session_goes_on(void **state) {
@@ -579,7 +593,9 @@ static void memory_in_the_same_folder_as_the_state_is_refused(void **state) {
     fixture_remove(folder);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc == 4) return play_victim(argv[2], atoi(argv[3]), strcmp(argv[1], "killed") == 0);
+    program = argv[0];
     const struct CMUnitTest tests[] = {
         fixture_test(every_record_reads_the_same_in_both_forms),
         fixture_test(what_is_not_there_is_not_found_in_both_forms),
