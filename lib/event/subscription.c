@@ -241,10 +241,12 @@ static void orphan(uar_subscription *sub) {
         condition_wait(&sub->changed, &sub->lock, UAR_FOREVER);
     bool finished = sub->finished;
     if (!finished) begin_running(sub);
+    sub->shutting = !finished;
     mutex_unlock(&sub->lock);
     if (finished) return;
     call_destroy(sub);
     mutex_lock(&sub->lock);
+    sub->shutting = false;
     end_running(sub);
     mutex_unlock(&sub->lock);
 }
@@ -351,14 +353,17 @@ static uar_status pull(uar_next *out, uar_subscription *sub, uint32_t timeout_ms
 uar_status uar_subscription_next(uar_next *out, uar_subscription *sub, uint32_t timeout_ms) {
     if (out == NULL || sub == NULL || !is_pulled(sub)) return UAR_E_INVALID;
     if (timeout_ms != 0 && hub_is_inside_callback(sub->hub)) return UAR_E_WOULD_DEADLOCK;
+    subscription_ref(sub); /* whoever frees it meanwhile doesn't take it from under this call */
     mutex_lock(&sub->lock);
+    while (sub->shutting && !thread_is(sub->runner, thread_self())) /* the hub that closes is no second puller */
+        condition_wait(&sub->changed, &sub->lock, UAR_FOREVER);
     uar_status status = atomic_load(&sub->stop) ? UAR_E_CLOSED : sub->running ? UAR_E_BUSY : UAR_OK;
-    if (status == UAR_OK) {
-        begin_running(sub);
-        subscription_ref(sub);
-    }
+    if (status == UAR_OK) begin_running(sub);
     mutex_unlock(&sub->lock);
-    if (status != UAR_OK) return status;
+    if (status != UAR_OK) {
+        subscription_unref(sub);
+        return status;
+    }
     uar_run_snapshot_free(sub->shown);
     sub->shown = NULL;
     status = pull(out, sub, timeout_ms);

@@ -42,6 +42,7 @@ struct uar_subscription {
     bool running;            /* lock: `runner` has the batch */
     bool finished;           /* lock: it has no taps and gets no more */
     bool orphan;             /* lock: pulled, and the hub is closed */
+    bool shutting;           /* lock: the hub that closes is the runner */
     atomic_bool stop;        /* set under lock: deliver nothing more */
     thread_id runner;        /* lock, while running */
     tap_batch batch;         /* the runner's */
