@@ -9,6 +9,7 @@
 
 #include "host_embed.h"
 #include "host_file.h"
+#include "stores.h"
 #include "text.h"
 
 static const char *rest_of(const char *spec, const char *head) {
@@ -40,17 +41,8 @@ static uar_status open_service(uar_embedder *out, const char *rest, uar_error *e
 
 /* The folder of the fetched model, if it is there; free with free(). */
 static char *fetched_folder(void) {
-    const char *data = getenv("XDG_DATA_HOME");
-    const char *home = getenv("HOME");
     text_buffer path = { 0 };
-    if (data != NULL && data[0] == '/') {
-        text_add_z(&path, data);
-    } else if (home != NULL && home[0] != '\0') {
-        text_add_z(&path, home);
-        text_add_z(&path, "/.local/share");
-    } else {
-        return NULL;
-    }
+    if (!stores_data_home(&path)) return NULL;
     text_add_z(&path, "/" EMBEDDER_FETCHED);
     struct stat there;
     if (stat(path.data, &there) == 0 && S_ISDIR(there.st_mode)) return path.data;

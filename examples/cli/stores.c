@@ -16,20 +16,25 @@
 
 enum { CLOSE_DEADLINE_MS = 10000 };
 
+bool stores_data_home(text_buffer *path) {
+    const char *data = getenv("XDG_DATA_HOME");
+    const char *home = getenv("HOME");
+    if (data != NULL && data[0] == '/') {
+        text_add_z(path, data);
+    } else if (home != NULL && home[0] != '\0') {
+        text_add_z(path, home);
+        text_add_z(path, "/.local/share");
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* The folder of the stores, or NULL if there is none by default. */
 static char *root_path(const app *a) {
     if (a->store != NULL) return must_copy(uar_str_of(a->store));
     text_buffer path = { 0 };
-    const char *data = getenv("XDG_DATA_HOME");
-    const char *home = getenv("HOME");
-    if (data != NULL && data[0] == '/') {
-        text_add_z(&path, data);
-    } else if (home != NULL && home[0] != '\0') {
-        text_add_z(&path, home);
-        text_add_z(&path, "/.local/share");
-    } else {
-        return NULL;
-    }
+    if (!stores_data_home(&path)) return NULL;
     text_add_z(&path, "/uar");
     return path.data;
 }

@@ -8,9 +8,13 @@
 #define UAR_CLI_STORES_H
 
 #include "app.h"
+#include "text.h"
 
 #include <uar/memory.h>
 #include <uar/runtime.h>
+
+/* Append the folder for the data of this user's programs. False: nobody says where it lies. */
+bool stores_data_home(text_buffer *path);
 
 /* Path of DIR/`folder`/`file`, its folders made. CODE_OK, or a code after a report. Free with free(). */
 int stores_path(char **out, const app *a, const char *folder, const char *file);

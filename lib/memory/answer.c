@@ -2,6 +2,31 @@
  * memory object. */
 #include "memory/answer.h"
 
+#include <stdio.h>
+
+uar_status cursor_read(int64_t *out, uar_str cursor, int64_t start, uar_error *err) {
+    if (cursor.ptr == NULL) {
+        *out = start;
+        return UAR_OK;
+    }
+    int64_t value = 0;
+    bool ok = cursor.len > 0 && cursor.len <= 18;
+    for (size_t i = 0; ok && i < cursor.len; i++) {
+        ok = cursor.ptr[i] >= '0' && cursor.ptr[i] <= '9';
+        value = value * 10 + (cursor.ptr[i] - '0');
+    }
+    if (!ok) return error_set(err, UAR_E_INVALID, "the cursor is not one of this list");
+    *out = value;
+    return UAR_OK;
+}
+
+uar_status cursor_write(uar_str *out, arena *ar, int64_t num, uar_error *err) {
+    char text[24];
+    int len = snprintf(text, sizeof text, "%lld", (long long)num);
+    *out = arena_str(ar, uar_str_n(text, (size_t)len));
+    return out->ptr != NULL ? UAR_OK : error_plain(err, UAR_E_NOMEM);
+}
+
 record_list *record_list_new(const uar_allocator *a) {
     record_list *list = ALLOC_NEW(a, record_list);
     if (list == NULL) return NULL;

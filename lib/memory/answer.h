@@ -4,6 +4,10 @@
 
 #include "memory/version.h"
 
+/* Where a page goes on: a row's number as text. An absent cursor is `start`. UAR_E_INVALID. */
+uar_status cursor_read(int64_t *out, uar_str cursor, int64_t start, uar_error *err);
+uar_status cursor_write(uar_str *out, arena *ar, int64_t num, uar_error *err);
+
 /* A uar_memory_records in the making. */
 typedef struct record_list {
     uar_memory_records head; /* first: the answer is the list */

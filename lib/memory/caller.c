@@ -87,6 +87,20 @@ bool scope_is_shared(uar_memory_scope scope) {
     return scope == UAR_MEMORY_SCOPE_GLOBAL || scope == UAR_MEMORY_SCOPE_AGENT;
 }
 
+uar_status caller_place_id(uar_str *out, uar_str given, uar_str own, const caller *c, const char *what,
+                           uar_error *err) {
+    if (given.ptr == NULL) {
+        *out = own;
+        return UAR_OK;
+    }
+    uar_status status = host_id_check(given, what, err);
+    if (status != UAR_OK) return status;
+    if (!c->is_operator && !uar_str_equal(given, own))
+        return error_set(err, UAR_E_FORBIDDEN, "this identity may not write memory of another %s", what);
+    *out = given;
+    return UAR_OK;
+}
+
 uar_status caller_lacks_id(const char *what, uar_memory_scope scope, uar_error *err) {
     const char *ids = scope == UAR_MEMORY_SCOPE_AGENT     ? "an agent"
                       : scope == UAR_MEMORY_SCOPE_SESSION ? "a user and a session"

@@ -34,6 +34,10 @@ void caller_bind(query *q, const caller *c);
 uar_status caller_may_write(const caller *c, uar_memory_scope scope, uar_error *err);
 bool scope_is_shared(uar_memory_scope scope);
 
+/* An id of a place: the identity's own unless one is given; only an operator may give another. UAR_E_INVALID,
+ * UAR_E_FORBIDDEN. */
+uar_status caller_place_id(uar_str *out, uar_str given, uar_str own, const caller *c, const char *what, uar_error *err);
+
 /* The ids that place a record. */
 typedef struct place {
     uar_memory_scope scope;

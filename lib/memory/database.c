@@ -407,3 +407,14 @@ char *database_full_path(const uar_allocator *a, const char *path) {
     alloc_free(a, full);
     return NULL;
 }
+
+uar_status row_batch_next(row_batch *out, database *db, sql_id id, int64_t after, uar_error *err) {
+    query q;
+    query_begin(&q, db, id);
+    query_int(&q, 18, after);
+    query_int(&q, 19, ROW_BATCH);
+    out->count = 0;
+    while (out->count < ROW_BATCH && query_next(&q))
+        out->nums[out->count++] = query_get_int(&q, 0);
+    return query_end(&q, err);
+}

@@ -80,4 +80,13 @@ uar_status query_end(query *q, uar_error *err);
 /* Step a statement that gives no row, and end it. */
 uar_status query_run(query *q, uar_error *err);
 
+/* Row numbers, a stretch at a time. */
+#define ROW_BATCH 128
+typedef struct row_batch {
+    int64_t nums[ROW_BATCH];
+    size_t count; /* fewer than ROW_BATCH: nothing follows */
+} row_batch;
+/* The next ones behind `after` by a statement that takes ?18 after and ?19 how many. */
+uar_status row_batch_next(row_batch *out, database *db, sql_id id, int64_t after, uar_error *err);
+
 #endif

@@ -7,21 +7,6 @@
 
 #define UNIQUE_KEY_MAX 400
 
-/* The id of a scope comes from the identity; only an operator may name another one. */
-static uar_status place_id(uar_str *out, uar_str given, uar_str own, const caller *c, const char *what,
-                           uar_error *err) {
-    if (given.ptr == NULL) {
-        *out = own;
-        return UAR_OK;
-    }
-    uar_status status = host_id_check(given, what, err);
-    if (status != UAR_OK) return status;
-    if (!c->is_operator && !uar_str_equal(given, own))
-        return error_set(err, UAR_E_FORBIDDEN, "this identity may not write memory of another %s", what);
-    *out = given;
-    return UAR_OK;
-}
-
 static uar_status note_id(uar_str *out, uar_str given, const char *what, uar_error *err) {
     *out = given;
     return given.ptr != NULL ? host_id_check(given, what, err) : UAR_OK;
@@ -32,15 +17,16 @@ static uar_status place_record(entry *d, const caller *c, const uar_memory_draft
     uar_memory_scope scope = r->scope;
     bool by_user = !scope_is_shared(scope);
     uar_status status =
-        by_user || g->user.ptr != NULL ? place_id(&r->user, g->user, c->id.user, c, "user", err) : UAR_OK;
+        by_user || g->user.ptr != NULL ? caller_place_id(&r->user, g->user, c->id.user, c, "user", err) : UAR_OK;
     if (status == UAR_OK)
-        status = scope == UAR_MEMORY_SCOPE_AGENT ? place_id(&r->agent, g->agent, c->id.agent, c, "agent", err)
+        status = scope == UAR_MEMORY_SCOPE_AGENT ? caller_place_id(&r->agent, g->agent, c->id.agent, c, "agent", err)
                                                  : note_id(&r->agent, g->agent, "agent", err);
     if (status == UAR_OK)
-        status = scope == UAR_MEMORY_SCOPE_SESSION ? place_id(&r->session, g->session, c->id.session, c, "session", err)
-                                                   : note_id(&r->session, g->session, "session", err);
+        status = scope == UAR_MEMORY_SCOPE_SESSION
+                     ? caller_place_id(&r->session, g->session, c->id.session, c, "session", err)
+                     : note_id(&r->session, g->session, "session", err);
     if (status == UAR_OK)
-        status = scope == UAR_MEMORY_SCOPE_TASK ? place_id(&r->task, g->task, c->id.task, c, "task", err)
+        status = scope == UAR_MEMORY_SCOPE_TASK ? caller_place_id(&r->task, g->task, c->id.task, c, "task", err)
                                                 : note_id(&r->task, g->task, "task", err);
     if (status != UAR_OK) return status;
     place p = { scope, r->owner, r->user, r->agent, r->session, r->task };

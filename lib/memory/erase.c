@@ -166,6 +166,14 @@ uar_status erase_pending(uar_memory *memory, uint64_t *pending, uar_error *err) 
     return status;
 }
 
+bool erase_now(uar_memory *memory) {
+    uint64_t pending = 0;
+    if (memory_enter(memory, NULL) != UAR_OK) return false;
+    uar_status status = erase_pending(memory, &pending, NULL);
+    memory_leave(memory);
+    return status == UAR_OK && pending == 0;
+}
+
 uar_status uar_memory_clean_sync(uint64_t *pending, uar_memory *memory, uar_error *err) {
     uar_status status = memory_enter(memory, err);
     if (status != UAR_OK) return status;

@@ -19,5 +19,7 @@ uar_status erase_count(uint64_t *out, database *db, uar_error *err);
 /* Clean what waits; `pending` gets how many marks are left. With the lock, outside a transaction. A busy file or one that
  * can't be rebuilt now is no error: what is left stays on the list. */
 uar_status erase_pending(uar_memory *memory, uint64_t *pending, uar_error *err);
+/* The same behind a deletion that is committed, without the lock. True if nothing waits any more. */
+bool erase_now(uar_memory *memory);
 
 #endif

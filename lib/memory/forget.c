@@ -109,15 +109,6 @@ static uar_status delete_one(uar_memory *m, const caller *c, uar_uuid id, arena 
 }
 
 /* After the commit. What can't be cleaned now is pending, not an error: the records are gone from every answer. */
-static bool clean(uar_memory *m) {
-    uint64_t pending = 0;
-    uar_status status = memory_enter(m, NULL);
-    if (status != UAR_OK) return false;
-    status = erase_pending(m, &pending, NULL);
-    memory_leave(m);
-    return status == UAR_OK && pending == 0;
-}
-
 uar_status uar_memory_delete_sync(uar_memory_change *out, uar_memory *memory, const uar_identity *who, uar_uuid id,
                                   uar_error *err) {
     caller c;
@@ -130,7 +121,7 @@ uar_status uar_memory_delete_sync(uar_memory_change *out, uar_memory *memory, co
     status = memory_leave_write(memory, status, err);
     arena_dispose(&ar);
     if (status != UAR_OK) return status;
-    bool is_clean = clean(memory);
+    bool is_clean = erase_now(memory);
     *out = (uar_memory_change){
         .id = id,
         .outcome = is_clean ? UAR_MEMORY_OUTCOME_ERASED : UAR_MEMORY_OUTCOME_ERASURE_PENDING,
@@ -201,7 +192,7 @@ uar_status uar_memory_delete_where_sync(uar_memory_erasure *out, uar_memory *mem
     }
     filter_dispose(&f);
     if (status != UAR_OK) return status;
-    if (sum.erased != 0 && !clean(memory)) {
+    if (sum.erased != 0 && !erase_now(memory)) {
         sum.pending = sum.erased;
         sum.erased = 0;
     }
@@ -225,7 +216,7 @@ uar_status uar_memory_purge_sync(uar_memory_erasure *out, uar_memory *memory, co
     status = memory_leave_write(memory, status, err);
     arena_dispose(&ar);
     if (status != UAR_OK) return status;
-    bool is_clean = erased == 0 || clean(memory);
+    bool is_clean = erased == 0 || erase_now(memory);
     *out = (uar_memory_erasure){ .erased = is_clean ? erased : 0, .pending = is_clean ? 0 : erased };
     return UAR_OK;
 }

@@ -146,9 +146,6 @@ typedef struct graph_call {
 uar_status graph_write_call(uar_memory_change *out, uar_memory *memory, const uar_identity *who, const graph_call *call,
                             uar_error *err);
 
-/* Get what was dropped out of the file, after the commit. False: something is still pending. */
-bool graph_clean(uar_memory *m);
-
 /* The steps of writing, inside a transaction; public calls and imports are made of them. Drafts are checked by _make. */
 typedef struct entity_write {
     entity made;

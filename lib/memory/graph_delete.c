@@ -5,14 +5,6 @@
 #include "memory/erase.h"
 #include "memory/write.h"
 
-bool graph_clean(uar_memory *m) {
-    uint64_t pending = 0;
-    if (memory_enter(m, NULL) != UAR_OK) return false;
-    uar_status status = erase_pending(m, &pending, NULL);
-    memory_leave(m);
-    return status == UAR_OK && pending == 0;
-}
-
 static uar_status drop_relation(uar_memory *m, int64_t num, arena *ar, uar_error *err) {
     relation r;
     uar_status status = relation_load(&r, &m->database, num, ar, err);
@@ -79,7 +71,7 @@ uar_status uar_memory_graph_delete_sync(uar_memory_change *out, uar_memory *memo
     uar_memory_change change;
     uar_status status = graph_write_call(&change, memory, who, &(graph_call){ NULL, run_delete, &id }, err);
     if (status != UAR_OK) return status;
-    if (!graph_clean(memory)) change.outcome = UAR_MEMORY_OUTCOME_ERASURE_PENDING;
+    if (!erase_now(memory)) change.outcome = UAR_MEMORY_OUTCOME_ERASURE_PENDING;
     *out = change;
     return UAR_OK;
 }

@@ -1,5 +1,6 @@
 /* Owns: writing, renaming and merging entities. Invariant: of an entity's names no two fold to the same text, and its own
  * name is never among its aliases. */
+#include "memory/erase.h"
 #include "memory/graph.h"
 
 #include "base/str.h"
@@ -392,6 +393,6 @@ uar_status uar_memory_graph_merge_sync(uar_memory_change *out, uar_memory *memor
                                        uar_uuid into, uar_uuid from, uar_error *err) {
     merge_call call = { into, from };
     uar_status status = graph_write_call(out, memory, who, &(graph_call){ NULL, run_merge, &call }, err);
-    if (status == UAR_OK) (void)graph_clean(memory);
+    if (status == UAR_OK) (void)erase_now(memory);
     return status;
 }

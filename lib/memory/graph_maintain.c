@@ -2,27 +2,9 @@
  * so that rows and index agree between any two. */
 #include "memory/graph.h"
 
-#define BATCH 128
-
-typedef struct batch {
-    int64_t nums[BATCH];
-    size_t count;
-} batch;
-
-static uar_status next_batch(batch *b, database *db, sql_id sql, int64_t after, uar_error *err) {
-    query q;
-    query_begin(&q, db, sql);
-    query_int(&q, 18, after);
-    query_int(&q, 19, BATCH);
-    b->count = 0;
-    while (b->count < BATCH && query_next(&q))
-        b->nums[b->count++] = query_get_int(&q, 0);
-    return query_end(&q, err);
-}
-
 typedef uar_status (*row_fn)(uar_memory *m, int64_t num, arena *ar, int64_t *sum, uar_error *err);
 
-static uar_status each_of_batch(uar_memory *m, const batch *b, row_fn row, int64_t *sum, uar_error *err) {
+static uar_status each_of_batch(uar_memory *m, const row_batch *b, row_fn row, int64_t *sum, uar_error *err) {
     arena ar;
     arena_init(&ar, &m->alloc);
     uar_status status = UAR_OK;
@@ -50,16 +32,16 @@ static uar_status reindex_observation(uar_memory *m, int64_t num, arena *ar, int
 
 static uar_status reindex_all(uar_memory *m, sql_id sql, row_fn row, uar_error *err) {
     int64_t last = 0;
-    batch b;
+    row_batch b;
     do {
         uar_status status = memory_enter_write(m, err);
         if (status != UAR_OK) return status;
-        status = next_batch(&b, &m->database, sql, last, err);
+        status = row_batch_next(&b, &m->database, sql, last, err);
         if (status == UAR_OK) status = each_of_batch(m, &b, row, NULL, err);
         status = memory_leave_write(m, status, err);
         if (status != UAR_OK) return status;
         if (b.count != 0) last = b.nums[b.count - 1];
-    } while (b.count == BATCH);
+    } while (b.count == ROW_BATCH);
     return UAR_OK;
 }
 
@@ -116,13 +98,13 @@ static uar_status check_observation(uar_memory *m, int64_t num, arena *ar, int64
 
 static uar_status check_all(uar_memory *m, sql_id sql, row_fn row, int64_t *sum, uar_error *err) {
     int64_t last = 0;
-    batch b;
+    row_batch b;
     do {
-        uar_status status = next_batch(&b, &m->database, sql, last, err);
+        uar_status status = row_batch_next(&b, &m->database, sql, last, err);
         if (status == UAR_OK) status = each_of_batch(m, &b, row, sum, err);
         if (status != UAR_OK) return status;
         if (b.count != 0) last = b.nums[b.count - 1];
-    } while (b.count == BATCH);
+    } while (b.count == ROW_BATCH);
     return UAR_OK;
 }
 

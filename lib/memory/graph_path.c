@@ -281,8 +281,8 @@ static uar_status fill_answer(path_answer *answer, const path_search *s, uar_err
 
 static uar_status take_bounds(path_search *s, size_t limit, uar_error *err) {
     const uar_memory_graph_filter *g = &s->filter.given;
-    if (limit == 0 || limit > MEMORY_LIMIT_MAX)
-        return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
+    uar_status status = memory_check_limit(limit, err);
+    if (status != UAR_OK) return status;
     if (g->max_length > LENGTH_MAX) return error_set(err, UAR_E_INVALID, "a path has at most %d relations", LENGTH_MAX);
     if (g->max_visited > VISITED_MAX)
         return error_set(err, UAR_E_INVALID, "a search for paths makes at most %d steps", VISITED_MAX);

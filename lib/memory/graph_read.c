@@ -1,7 +1,5 @@
 /* Owns: reading the graph: by id, by name, in pages, around an entity, counts. Invariant: every statement here shows only
  * what the caller sees, of relations and observations with their ends. */
-#include <stdio.h>
-
 #include "base/str.h"
 #include "memory/answer.h"
 #include "memory/graph_answer.h"
@@ -20,32 +18,6 @@ typedef struct reading {
 } reading;
 
 typedef uar_status (*read_fn)(reading *r, uar_error *err);
-
-static uar_status parse_cursor(int64_t *out, uar_str cursor, uar_error *err) {
-    int64_t value = 0;
-    *out = 0;
-    if (cursor.ptr == NULL) return UAR_OK;
-    bool ok = cursor.len > 0 && cursor.len <= 18;
-    for (size_t i = 0; ok && i < cursor.len; i++) {
-        ok = cursor.ptr[i] >= '0' && cursor.ptr[i] <= '9';
-        value = value * 10 + (cursor.ptr[i] - '0');
-    }
-    if (!ok) return error_set(err, UAR_E_INVALID, "the cursor is not one of this list");
-    *out = value;
-    return UAR_OK;
-}
-
-static uar_status set_cursor(uar_str *out, arena *ar, int64_t num, uar_error *err) {
-    char text[24];
-    int len = snprintf(text, sizeof text, "%lld", (long long)num);
-    *out = arena_str(ar, uar_str_n(text, (size_t)len));
-    return out->ptr != NULL ? UAR_OK : error_plain(err, UAR_E_NOMEM);
-}
-
-static uar_status check_limit(size_t limit, uar_error *err) {
-    if (limit != 0 && limit <= MEMORY_LIMIT_MAX) return UAR_OK;
-    return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
-}
 
 /* Set up, ask inside a snapshot, hand out. */
 static uar_status run_reading(uar_memory_graph **out, reading *r, const uar_identity *who,
@@ -75,8 +47,8 @@ static uar_status run_reading(uar_memory_graph **out, reading *r, const uar_iden
 static uar_status run_page(uar_memory_graph **out, reading *r, const uar_identity *who,
                            const uar_memory_graph_filter *filter, uar_str cursor, read_fn read, uar_error *err) {
     uar_status status = memory_usable(r->memory, err);
-    if (status == UAR_OK) status = check_limit(r->limit, err);
-    if (status == UAR_OK) status = parse_cursor(&r->after, cursor, err);
+    if (status == UAR_OK) status = memory_check_limit(r->limit, err);
+    if (status == UAR_OK) status = cursor_read(&r->after, cursor, 0, err);
     return status == UAR_OK ? run_reading(out, r, who, filter, read, err) : status;
 }
 
@@ -98,7 +70,7 @@ static uar_status take_page(reading *r, query *q, take_fn take, uar_error *err) 
     int64_t last = 0;
     while (status == UAR_OK && query_next(q)) {
         if (taken == r->limit) {
-            status = set_cursor(&r->out->head.cursor, &r->out->ar, last, err);
+            status = cursor_write(&r->out->head.cursor, &r->out->ar, last, err);
             break;
         }
         last = query_get_int(q, 0);
@@ -292,7 +264,7 @@ static uar_status read_records_of(record_list *list, uar_memory *m, const caller
     for (size_t i = 0; i < nums.count && i < limit && status == UAR_OK; i++)
         status = add_record(list, &m->database, nums.nums[i], err);
     if (status == UAR_OK && nums.count > limit)
-        status = set_cursor(&list->head.cursor, &list->ar, nums.nums[limit - 1], err);
+        status = cursor_write(&list->head.cursor, &list->ar, nums.nums[limit - 1], err);
     graph_nums_dispose(&nums, &m->alloc);
     return status;
 }
@@ -302,8 +274,8 @@ uar_status uar_memory_graph_records_of_sync(uar_memory_records **out, uar_memory
     int64_t after = 0;
     caller c;
     uar_status status = memory_usable(memory, err);
-    if (status == UAR_OK) status = check_limit(limit, err);
-    if (status == UAR_OK) status = parse_cursor(&after, cursor, err);
+    if (status == UAR_OK) status = memory_check_limit(limit, err);
+    if (status == UAR_OK) status = cursor_read(&after, cursor, 0, err);
     if (status == UAR_OK) status = caller_init(&c, who, err);
     if (status != UAR_OK) return status;
     record_list *list = record_list_new(&memory->alloc);

@@ -4,7 +4,6 @@
  * nor a score tells anything about others.
  */
 #include "base/str.h"
-#include "base/utf8.h"
 #include "index/score.h"
 #include "memory/graph_answer.h"
 
@@ -165,17 +164,6 @@ static uar_status run(entity_hit_answer *answer, word_search *s, const term_list
     return status == UAR_OK ? add_hits(answer, s, err) : status;
 }
 
-static uar_status check_query(uar_str text, size_t limit, uar_error *err) {
-    if (limit == 0 || limit > MEMORY_LIMIT_MAX)
-        return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
-    if (text.len > MEMORY_TEXT_MAX)
-        return error_set(err, UAR_E_TOO_LARGE, "the question has %zu bytes, at most %zu are allowed", text.len,
-                         MEMORY_TEXT_MAX);
-    size_t fault = utf8_fault(text);
-    if (fault != text.len) return error_set(err, UAR_E_UTF8, "the question is not valid UTF-8 at byte %zu", fault);
-    return UAR_OK;
-}
-
 uar_status uar_memory_graph_search_sync(uar_memory_entity_hits **out, uar_memory *memory, const uar_identity *who,
                                         uar_str text, const uar_memory_graph_filter *filter, size_t limit,
                                         uar_error *err) {
@@ -189,7 +177,7 @@ uar_status uar_memory_graph_search_sync(uar_memory_entity_hits **out, uar_memory
     s.limit = limit;
     if (text.ptr == NULL) text = STR("");
     status = caller_init(&c, who, err);
-    if (status == UAR_OK) status = check_query(text, limit, err);
+    if (status == UAR_OK) status = memory_check_question(text, limit, err);
     if (status == UAR_OK) status = graph_filter_init(&s.filter, memory, filter, err);
     if (status != UAR_OK) return status;
     term_list terms;

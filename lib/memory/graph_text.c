@@ -154,19 +154,6 @@ uar_status graph_postings_drop(database *db, const graph_document *d, uar_error 
     return count_document(db, d, -1, err);
 }
 
-/* The id of a place comes from the identity; only an operator may name another one. */
-static uar_status place_id(uar_str *out, uar_str given, uar_str own, const caller *c, const char *what,
-                           uar_error *err) {
-    *out = own;
-    if (given.ptr == NULL) return UAR_OK;
-    uar_status status = host_id_check(given, what, err);
-    if (status != UAR_OK) return status;
-    if (!c->is_operator && !uar_str_equal(given, own))
-        return error_set(err, UAR_E_FORBIDDEN, "this identity may not write memory of another %s", what);
-    *out = given;
-    return UAR_OK;
-}
-
 uar_status graph_target_of(graph_target *out, const caller *c, const uar_memory_place *given, uar_memory_scope fallback,
                            uar_error *err) {
     memset(out, 0, sizeof *out);
@@ -177,13 +164,13 @@ uar_status graph_target_of(graph_target *out, const caller *c, const uar_memory_
     if (given->owner.ptr != NULL && !uar_str_equal(given->owner, c->id.owner))
         return error_set(err, UAR_E_FORBIDDEN, "this identity may not write memory of another owner");
     uar_status status = UAR_OK;
-    if (!scope_is_shared(p->scope)) status = place_id(&p->user, given->user, c->id.user, c, "user", err);
+    if (!scope_is_shared(p->scope)) status = caller_place_id(&p->user, given->user, c->id.user, c, "user", err);
     if (status == UAR_OK && p->scope == UAR_MEMORY_SCOPE_AGENT)
-        status = place_id(&p->agent, given->agent, c->id.agent, c, "agent", err);
+        status = caller_place_id(&p->agent, given->agent, c->id.agent, c, "agent", err);
     if (status == UAR_OK && p->scope == UAR_MEMORY_SCOPE_SESSION)
-        status = place_id(&p->session, given->session, c->id.session, c, "session", err);
+        status = caller_place_id(&p->session, given->session, c->id.session, c, "session", err);
     if (status == UAR_OK && p->scope == UAR_MEMORY_SCOPE_TASK)
-        status = place_id(&p->task, given->task, c->id.task, c, "task", err);
+        status = caller_place_id(&p->task, given->task, c->id.task, c, "task", err);
     if (status == UAR_OK) status = caller_may_write(c, p->scope, err);
     if (status != UAR_OK) return status;
     place where = { p->scope, p->owner, p->user, p->agent, p->session, p->task };

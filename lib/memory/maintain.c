@@ -8,24 +8,6 @@
 #include "memory/shelf.h"
 #include "memory/stream.h"
 
-#define BATCH 128
-
-typedef struct batch {
-    int64_t nums[BATCH];
-    size_t count;
-} batch;
-
-static uar_status next_batch(batch *b, database *db, int64_t after, uar_error *err) {
-    query q;
-    query_begin(&q, db, SQL_ALL_NUMS);
-    query_int(&q, 18, after);
-    query_int(&q, 19, BATCH);
-    b->count = 0;
-    while (b->count < BATCH && query_next(&q))
-        b->nums[b->count++] = query_get_int(&q, 0);
-    return query_end(&q, err);
-}
-
 static uar_status reindex_row(uar_memory *m, int64_t num, uar_error *err) {
     arena ar;
     arena_init(&ar, &m->alloc);
@@ -50,8 +32,8 @@ static uar_status reindex_batch(uar_memory *m, int64_t *last, uar_error *err) {
     uar_status status = memory_enter_write(m, err);
     if (status != UAR_OK) return status;
     m->state = UAR_MEMORY_REINDEXING;
-    batch b;
-    status = next_batch(&b, &m->database, *last, err);
+    row_batch b;
+    status = row_batch_next(&b, &m->database, SQL_ALL_NUMS, *last, err);
     for (size_t i = 0; i < b.count && status == UAR_OK; i++)
         status = reindex_row(m, b.nums[i], err);
     status = memory_leave_write(m, status, err);
@@ -154,8 +136,8 @@ static uar_status check_terms(uar_memory *m, const version *v, arena *ar, uar_er
 static uar_status check_rows(uar_memory *m, uar_error *err) {
     int64_t last = 0;
     for (;;) {
-        batch b;
-        uar_status status = next_batch(&b, &m->database, last, err);
+        row_batch b;
+        uar_status status = row_batch_next(&b, &m->database, SQL_ALL_NUMS, last, err);
         if (status != UAR_OK || b.count == 0) return status;
         arena ar;
         arena_init(&ar, &m->alloc);

@@ -1,6 +1,4 @@
 /* Owns: reading records: get, list, history, stats. Invariant: every statement here filters by SQL_VISIBLE. */
-#include <stdio.h>
-
 #include "base/str.h"
 #include "memory/answer.h"
 #include "memory/caller.h"
@@ -86,13 +84,6 @@ static uar_status take_row(record_list *list, database *db, const filter *f, int
     return status == UAR_OK ? UAR_OK : error_plain(err, status);
 }
 
-static uar_status set_cursor(record_list *list, int64_t num, uar_error *err) {
-    char text[24];
-    int len = snprintf(text, sizeof text, "%lld", (long long)num);
-    list->head.cursor = arena_str(&list->ar, uar_str_n(text, (size_t)len));
-    return list->head.cursor.ptr != NULL ? UAR_OK : error_plain(err, UAR_E_NOMEM);
-}
-
 /* The page is full when one more match is known to follow. */
 static uar_status list_down(record_list *list, database *db, const caller *c, const filter *f, int64_t before,
                             size_t limit, uar_error *err) {
@@ -110,7 +101,7 @@ static uar_status list_down(record_list *list, database *db, const caller *c, co
         if (status != UAR_OK || !taken) continue;
         if (list->head.count > limit) {
             list->head.count = limit;
-            status = set_cursor(list, last, err);
+            status = cursor_write(&list->head.cursor, &list->ar, last, err);
             break;
         }
         last = num;
@@ -119,30 +110,13 @@ static uar_status list_down(record_list *list, database *db, const caller *c, co
     return status == UAR_OK ? end : status;
 }
 
-static uar_status parse_cursor(int64_t *out, uar_str cursor, uar_error *err) {
-    int64_t value = 0;
-    if (cursor.ptr == NULL) {
-        *out = INT64_MAX;
-        return UAR_OK;
-    }
-    bool ok = cursor.len > 0 && cursor.len <= 18;
-    for (size_t i = 0; ok && i < cursor.len; i++) {
-        ok = cursor.ptr[i] >= '0' && cursor.ptr[i] <= '9';
-        value = value * 10 + (cursor.ptr[i] - '0');
-    }
-    if (!ok) return error_set(err, UAR_E_INVALID, "the cursor is not one of this list");
-    *out = value;
-    return UAR_OK;
-}
-
 uar_status uar_memory_list_sync(uar_memory_records **out, uar_memory *memory, const uar_identity *who,
                                 const uar_memory_filter *given, uar_str cursor, size_t limit, uar_error *err) {
     uar_status status = memory_usable(memory, err);
+    if (status == UAR_OK) status = memory_check_limit(limit, err);
     if (status != UAR_OK) return status;
-    if (limit == 0 || limit > MEMORY_LIMIT_MAX)
-        return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
     int64_t before = 0;
-    status = parse_cursor(&before, cursor, err);
+    status = cursor_read(&before, cursor, INT64_MAX, err);
     if (status != UAR_OK) return status;
     caller c;
     filter f;

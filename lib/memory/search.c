@@ -3,7 +3,6 @@
  * anything about others; the embedder is asked before the lock is taken; what a filter says of a row is checked on the row.
  */
 #include "base/str.h"
-#include "base/utf8.h"
 #include "index/score.h"
 #include "memory/answer.h"
 #include "memory/caller.h"
@@ -23,17 +22,6 @@ typedef struct search {
     bool has_time; /* the question speaks of a time */
     time_range time;
 } search;
-
-static uar_status check_query(uar_str text, size_t limit, uar_error *err) {
-    if (limit == 0 || limit > MEMORY_LIMIT_MAX)
-        return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
-    if (text.len > MEMORY_TEXT_MAX)
-        return error_set(err, UAR_E_TOO_LARGE, "the question has %zu bytes, at most %zu are allowed", text.len,
-                         MEMORY_TEXT_MAX);
-    size_t fault = utf8_fault(text);
-    if (fault != text.len) return error_set(err, UAR_E_UTF8, "the question is not valid UTF-8 at byte %zu", fault);
-    return UAR_OK;
-}
 
 /* Words, the openings that they make, and what marks a text that asks. */
 static uar_status take_terms(search *s, uar_str text) {
@@ -246,7 +234,7 @@ static uar_status search_prepared(hit_list *list, search *s, uar_str text, uar_e
 
 static uar_status search_one(uar_memory_hits **out, uar_memory *memory, const caller *c, const uar_memory_query *asked,
                              uar_error *err) {
-    uar_status status = check_query(asked->text, asked->limit, err);
+    uar_status status = memory_check_question(asked->text, asked->limit, err);
     if (status != UAR_OK) return status;
     filter f;
     status = filter_init(&f, asked->filter, clock_wall(&memory->clock), &memory->alloc, err);
@@ -282,7 +270,7 @@ static void prepare(uar_memory *memory, const uar_memory_query *queries, size_t 
     size_t n = 0;
     if (count > EMBED_CACHE) count = EMBED_CACHE;
     for (size_t i = 0; i < count; i++)
-        if (queries[i].text.len != 0 && check_query(queries[i].text, queries[i].limit, NULL) == UAR_OK)
+        if (queries[i].text.len != 0 && memory_check_question(queries[i].text, queries[i].limit, NULL) == UAR_OK)
             texts[n++] = queries[i].text;
     if (n > 1 && !embed_is_lexical(memory)) embed_prepare(memory, texts, n);
 }

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "base/utf8.h"
 #include "index/analysis.h"
 #include "memory/async.h"
 #include "memory/erase.h"
@@ -267,6 +268,22 @@ bool memory_stops_at(uar_status status) {
     uar_band band = uar_status_band(status);
     if (status == UAR_E_NEWER) return false; /* of a line: a store of a newer version isn't open */
     return band == UAR_BAND_STORE || band == UAR_BAND_FATAL || band == UAR_BAND_RETRY;
+}
+
+uar_status memory_check_limit(size_t limit, uar_error *err) {
+    if (limit != 0 && limit <= MEMORY_LIMIT_MAX) return UAR_OK;
+    return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
+}
+
+uar_status memory_check_question(uar_str text, size_t limit, uar_error *err) {
+    uar_status status = memory_check_limit(limit, err);
+    if (status != UAR_OK) return status;
+    if (text.len > MEMORY_TEXT_MAX)
+        return error_set(err, UAR_E_TOO_LARGE, "the question has %zu bytes, at most %zu are allowed", text.len,
+                         MEMORY_TEXT_MAX);
+    size_t fault = utf8_fault(text);
+    if (fault != text.len) return error_set(err, UAR_E_UTF8, "the question is not valid UTF-8 at byte %zu", fault);
+    return UAR_OK;
 }
 
 uar_status memory_enter(uar_memory *memory, uar_error *err) {

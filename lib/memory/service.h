@@ -46,6 +46,11 @@ struct uar_memory {
     uar_error reason; /* why it is unavailable */
 };
 
+/* 1 to MEMORY_LIMIT_MAX, else UAR_E_INVALID. */
+uar_status memory_check_limit(size_t limit, uar_error *err);
+/* The same, and valid UTF-8 of at most MEMORY_TEXT_MAX: UAR_E_TOO_LARGE, UAR_E_UTF8. */
+uar_status memory_check_question(uar_str text, size_t limit, uar_error *err);
+
 /* Take the lock of a memory that works. UAR_E_DISABLED, UAR_E_UNAVAILABLE with the reason; then nothing is locked. */
 uar_status memory_enter(uar_memory *memory, uar_error *err);
 /* The same inside a snapshot. */

@@ -2,30 +2,22 @@
  * it is looked for and created in one write transaction. */
 #include "memory/stream.h"
 
-#include <stdio.h>
-
 #include "base/clock.h"
 #include "base/str.h"
+#include "memory/answer.h"
 #include "memory/content.h"
 #include "memory/erase.h"
 #include "memory/stream_answer.h"
 #include "store/record.h"
 
-/* Ids come from the identity; only an operator may name another one. One that the scope has no use for is refused. */
+/* An id that the scope has no use for is refused. */
 static uar_status place_id(uar_str *out, uar_str given, uar_str own, bool needed, const caller *c, const char *what,
                            uar_error *err) {
+    if (needed) return caller_place_id(out, given, own, c, what, err);
     *out = uar_str_n(NULL, 0);
-    if (given.ptr == NULL) {
-        if (needed) *out = own;
-        return UAR_OK;
-    }
+    if (given.ptr == NULL) return UAR_OK;
     uar_status status = host_id_check(given, what, err);
-    if (status != UAR_OK) return status;
-    if (!needed) return error_set(err, UAR_E_INVALID, "a stream of this scope has no %s", what);
-    if (!c->is_operator && !uar_str_equal(given, own))
-        return error_set(err, UAR_E_FORBIDDEN, "this identity may not write memory of another %s", what);
-    *out = given;
-    return UAR_OK;
+    return status == UAR_OK ? error_set(err, UAR_E_INVALID, "a stream of this scope has no %s", what) : status;
 }
 
 static uar_status place_stream(stream_opening *o, const caller *c, const uar_memory_stream_draft *g, uar_error *err) {
@@ -259,18 +251,6 @@ void stream_filter_bind(query *q, const uar_memory_stream_filter *f) {
     query_int(q, 14, (int64_t)f->archived);
 }
 
-static uar_status parse_cursor(int64_t *out, uar_str cursor, uar_error *err) {
-    uint64_t value = 0;
-    bool ok = cursor.ptr == NULL || (cursor.len >= 1 && cursor.len <= 18);
-    for (size_t i = 0; ok && i < cursor.len; i++) {
-        ok = cursor.ptr[i] >= '0' && cursor.ptr[i] <= '9';
-        value = value * 10 + (uint64_t)(cursor.ptr[i] - '0');
-    }
-    if (!ok) return error_set(err, UAR_E_INVALID, "the cursor is not one of this list");
-    *out = cursor.ptr != NULL ? (int64_t)value : INT64_MAX;
-    return UAR_OK;
-}
-
 static uar_status list_streams(stream_list *list, database *db, const caller *c, const uar_memory_stream_filter *f,
                                int64_t before, size_t limit, uar_error *err) {
     query q;
@@ -283,10 +263,7 @@ static uar_status list_streams(stream_list *list, database *db, const caller *c,
     int64_t last = 0;
     while (status == UAR_OK && query_next(&q)) {
         if (list->head.count == limit) {
-            char text[24];
-            int len = snprintf(text, sizeof text, "%lld", (long long)last);
-            list->head.cursor = arena_str(&list->ar, uar_str_n(text, (size_t)len));
-            if (list->head.cursor.ptr == NULL) status = error_plain(err, UAR_E_NOMEM);
+            status = cursor_write(&list->head.cursor, &list->ar, last, err);
             break;
         }
         stream_row row;
@@ -302,14 +279,13 @@ uar_status uar_memory_stream_list_sync(uar_memory_streams **out, uar_memory *mem
                                        const uar_memory_stream_filter *filter, uar_str cursor, size_t limit,
                                        uar_error *err) {
     uar_status status = memory_usable(memory, err);
+    if (status == UAR_OK) status = memory_check_limit(limit, err);
     if (status != UAR_OK) return status;
-    if (limit == 0 || limit > MEMORY_LIMIT_MAX)
-        return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
     caller c;
     uar_memory_stream_filter f;
     int64_t before = 0;
     status = caller_init(&c, who, err);
-    if (status == UAR_OK) status = parse_cursor(&before, cursor, err);
+    if (status == UAR_OK) status = cursor_read(&before, cursor, INT64_MAX, err);
     if (status == UAR_OK) status = stream_filter_check(&f, filter, err);
     if (status != UAR_OK) return status;
     stream_list *list = stream_list_new(&memory->alloc);
@@ -402,14 +378,6 @@ static uar_status delete_stream(uar_memory *m, const caller *c, uar_uuid id, are
 }
 
 /* After the commit. What can't be cleaned now is pending, not an error: the stream is gone from every answer. */
-static bool clean(uar_memory *m) {
-    uint64_t pending = 0;
-    if (memory_enter(m, NULL) != UAR_OK) return false;
-    uar_status status = erase_pending(m, &pending, NULL);
-    memory_leave(m);
-    return status == UAR_OK && pending == 0;
-}
-
 uar_status uar_memory_stream_delete_sync(uar_memory_outcome *out, uar_memory *memory, const uar_identity *who,
                                          uar_uuid stream, uar_error *err) {
     uar_status status = memory_usable(memory, err);
@@ -424,6 +392,6 @@ uar_status uar_memory_stream_delete_sync(uar_memory_outcome *out, uar_memory *me
     status = memory_leave_write(memory, status, err);
     arena_dispose(&ar);
     if (status != UAR_OK) return status;
-    *out = clean(memory) ? UAR_MEMORY_OUTCOME_ERASED : UAR_MEMORY_OUTCOME_ERASURE_PENDING;
+    *out = erase_now(memory) ? UAR_MEMORY_OUTCOME_ERASED : UAR_MEMORY_OUTCOME_ERASURE_PENDING;
     return UAR_OK;
 }
