@@ -25,9 +25,10 @@ struct run_call {
     uar_tool_call call; /* texts in mem */
     arena mem;
     uar_completion *done;
-    run_timer timer;   /* the actor's: deadline, then grace */
-    bool stopping;     /* the actor's */
-    atomic_bool begun; /* who sets it decides: the tool runs, or never will */
+    run_timer timer;     /* the actor's: deadline, then grace */
+    bool stopping;       /* the actor's */
+    atomic_bool begun;   /* who sets it decides: the tool runs, or never will */
+    atomic_bool overdue; /* whatever failure the tool tells of from now on, its deadline was the cause */
     uar_task task;
     outcome_letter spare;
 };
@@ -125,11 +126,16 @@ static bool speaks_of_planning(uar_status status) {
            status == UAR_E_TRUNCATED;
 }
 
+#define OVERDUE_TEXT STR("The tool did not answer before its deadline; its effect is unknown.")
+
 static outcome_letter *letter_of(run_call *c, const completion_result *result) {
     buffer text;
     buffer_init(&text, &c->r->env->alloc, DRAFT_TEXT_MAX);
     outcome o = { .kind = OUTCOME_TOOL_DONE, .number = c->number, .status = result->status };
-    if (result->status != UAR_OK) {
+    if (result->status != UAR_OK && atomic_load(&c->overdue)) {
+        o.status = UAR_E_TIMEOUT;
+        buffer_append_str(&text, OVERDUE_TEXT);
+    } else if (result->status != UAR_OK) {
         if (speaks_of_planning(result->status)) o.status = UAR_E_TOOL_FAILED;
         buffer_append_text(&text, "The tool ");
         buffer_append_text(&text, c->tool->name);
@@ -214,8 +220,9 @@ static void time_over(run *r, run_timer *t) {
     }
     if (!uar_completion_is_open(c->done)) return;
     env_say(r->env, UAR_LOG_WARN, "tool %s is over its deadline; what it still answers is dropped", c->tool->name);
+    atomic_store(&c->overdue, true);
     if (!prevent(c)) tell_cancel(c);
-    abandon(c, UAR_E_TIMEOUT, STR("The tool did not answer before its deadline; its effect is unknown."));
+    abandon(c, UAR_E_TIMEOUT, OVERDUE_TEXT);
 }
 
 static bool copy_call(run *r, run_call *c, const draft_call *d) {

@@ -403,6 +403,18 @@ static void test_T6_a_call_has_a_deadline_and_a_late_result_is_stale(void **stat
     fixture_close(h);
 }
 
+static void test_T6_a_tool_that_fails_because_of_its_deadline_is_over_its_deadline(void **state) {
+    (void)state;
+    host *h = open_with(LINE(CALL(0, "c1", "slow", "{}") "," CALLS) HELLO, ADD,
+                        (host_tool){ .name = "slow", .way = HOST_STOPS, .timeout_ms = 50 });
+    say(h, UAR_RUN_DONE);
+    assert_int_equal(host_cancelled(h, "slow"), 1); /* where it answers with a failure of its own */
+    expect_heard(h, "\"code\":\"UAR_E_TIMEOUT\"");
+    expect_result(h, "c1", "deadline");
+    assert_int_equal(host_count(h, "ToolEnd"), 1);
+    fixture_close(h);
+}
+
 static void test_T6_a_second_finish_is_stale(void **state) {
     (void)state;
     host *h = open_with(LINE(CALL(0, "c1", "twice", "{}") "," CALLS) HELLO, ADD,
@@ -580,6 +592,7 @@ int main(void) {
         fixture_test(a_text_result_with_u0000_becomes_visible_and_is_reported_once),
         fixture_test(a_text_result_is_read_as_it_is),
         fixture_test(test_T6_a_call_has_a_deadline_and_a_late_result_is_stale),
+        fixture_test(test_T6_a_tool_that_fails_because_of_its_deadline_is_over_its_deadline),
         fixture_test(test_T6_a_second_finish_is_stale),
         fixture_test(test_T9_a_failing_sibling_loses_nobodys_result),
         fixture_test(no_more_calls_run_at_once_than_the_builder_says),
