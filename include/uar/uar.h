@@ -6,6 +6,7 @@
 #ifndef UAR_UAR_H
 #define UAR_UAR_H
 
+#include <uar/attachments.h>
 #include <uar/base.h>
 #include <uar/event.h>
 #include <uar/memory.h>
