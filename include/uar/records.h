@@ -131,6 +131,8 @@ typedef struct uar_reply {
     const uar_setting *settings;           /**< settings */
     uint64_t number;                       /**< counters: the sum */
     uar_str document;                      /**< checkpoints: the saved machine, JSON */
+    const struct uar_store_care *care;     /**< maintenance: what it did; see uar/store_care.h */
+    const struct uar_store_check *check;   /**< verifying: what it saw */
     const uar_session_policy *policies;    /**< session policies */
     const uar_setting_type *setting_types; /**< setting types */
     const uar_block *blocks;               /**< memory blocks */
