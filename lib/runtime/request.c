@@ -212,6 +212,7 @@ static void tell_waiter(request_waiter *w) {
 
 void request_end(request *q, uar_status status, const char *message) {
     uar_reply *reply = &q->box->reply;
+    if (q->ending != NULL) q->ending(q);
     reply->status = status;
     if (status != UAR_OK) {
         error_set(&reply->error, status, "%s", message != NULL ? message : uar_status_text(status));

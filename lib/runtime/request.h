@@ -37,7 +37,8 @@ struct request {
     uar_str owner, user, session, id, value;
     uint64_t number;
     size_t limit;
-    void *state; /* of calls that take several steps */
+    void *state;                /* of calls that take several steps */
+    void (*ending)(request *q); /* optional: gives back what `state` holds, just before the answer goes out */
     uint32_t tries;
 };
 
