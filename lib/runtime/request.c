@@ -63,6 +63,7 @@ request *request_new(uar_runtime *rt, bool waits, void (*step)(request *q), uar_
 }
 
 uar_status request_refuse(request *q, uar_status status, const char *what, uar_error *err) {
+    if (q->ending != NULL) q->ending(q);
     uar_reply_free(&q->box->reply);
     request_free(q);
     return error_set(err, status, "%s", what);
