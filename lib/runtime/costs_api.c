@@ -1,5 +1,6 @@
 /* Cost entries and what an owner used in all: the calls of uar/records.h. Owns nothing. */
 #include "base/error.h"
+#include "run/ledger.h"
 #include "runtime/keep.h"
 
 static uar_status decode(void *item, arena *ar, const uar_record *r, uar_error *err) {
@@ -25,15 +26,6 @@ static request *cost_list(uar_runtime *rt, bool waits, const char *owner, const 
     return request_refuse(q, UAR_E_NOMEM, "out of memory", err), NULL;
 }
 
-static void add(uar_usage *sum, const uar_usage *more) {
-    sum->input += more->input;
-    sum->cache_read += more->cache_read;
-    sum->cache_write += more->cache_write;
-    sum->output += more->output;
-    sum->reasoning += more->reasoning;
-    sum->known = sum->known || more->known;
-}
-
 static bool add_parts(request *q) {
     uar_reply *reply = &q->box->reply;
     for (size_t i = 0; i < q->op.record_count; i++) {
@@ -46,7 +38,7 @@ static bool add_parts(request *q) {
             return false;
         }
         reply->number += calls;
-        add(&reply->usage, &usage);
+        usage_add(&reply->usage, &usage);
     }
     return true;
 }
