@@ -76,7 +76,9 @@ typedef struct run_env {
     atomic_bool reload_each_step; /* proof: save, free and load the machine after every step */
     run_watch watch;
     mutex lock;
-    map sessions; /* claimed session keys */
+    map sessions;      /* claimed session keys */
+    map ledger;        /* under lock: what this instance's counters stand at, by owner; see ledger.h */
+    bool ledger_turns; /* under lock: an owner's entry was dropped for want of room */
 } run_env;
 
 void env_ref(run_env *env);

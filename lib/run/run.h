@@ -129,6 +129,8 @@ struct run {
     uar_str session_key;
     uar_session session_now; /* as stored, kept up to date with each save */
     uint64_t lease_revision, run_revision, checkpoint_revision;
+    uar_usage booked;     /* tokens that are in stored cost entries */
+    uint64_t booked_step; /* the last step that has one */
     uar_str agent_instructions;
     const model_entry *model;
     int64_t started_ms;

@@ -63,6 +63,7 @@ request *request_new(uar_runtime *rt, bool waits, void (*step)(request *q), uar_
 }
 
 uar_status request_refuse(request *q, uar_status status, const char *what, uar_error *err) {
+    if (q->ending != NULL) q->ending(q);
     uar_reply_free(&q->box->reply);
     request_free(q);
     return error_set(err, status, "%s", what);
@@ -129,7 +130,7 @@ static void op_done(store_op *op) {
     post_step(op->arg);
 }
 
-static void submit(request *q) {
+void request_submit(request *q) {
     q->op.done = op_done;
     q->op.arg = q;
     store_submit(q->rt->env.store, &q->op);
@@ -144,7 +145,7 @@ void request_get(request *q, uint32_t kind, uar_str owner, uar_str id) {
     if (q->op.owner.ptr == NULL || q->op.id.ptr == NULL)
         request_end(q, UAR_E_NOMEM, "out of memory");
     else
-        submit(q);
+        request_submit(q);
 }
 
 void request_list(request *q, uint32_t kind, uar_str owner, uar_str parent, uar_list_order order, uint64_t after,
@@ -172,7 +173,7 @@ void request_list(request *q, uint32_t kind, uar_str owner, uar_str parent, uar_
     if (!copied)
         request_end(q, UAR_E_NOMEM, "out of memory");
     else
-        submit(q);
+        request_submit(q);
 }
 
 /* The record must live in the op's arena, which the caller prepared. */
@@ -188,7 +189,7 @@ void request_put(request *q, const uar_record *record, uint64_t expected) {
     q->op.call = STORE_COMMIT;
     q->op.writes = w;
     q->op.write_count = 1;
-    submit(q);
+    request_submit(q);
 }
 
 void request_sleep(request *q, uint32_t ms) {
@@ -212,6 +213,7 @@ static void tell_waiter(request_waiter *w) {
 
 void request_end(request *q, uar_status status, const char *message) {
     uar_reply *reply = &q->box->reply;
+    if (q->ending != NULL) q->ending(q);
     reply->status = status;
     if (status != UAR_OK) {
         error_set(&reply->error, status, "%s", message != NULL ? message : uar_status_text(status));

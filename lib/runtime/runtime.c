@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/executor.h"
 #include "base/str.h"
+#include "run/ledger.h"
 
 /* What closing gives a step at least, however short the caller's deadline is. */
 #define CLOSE_LEAST_MS 200
@@ -30,6 +31,7 @@ static void dispose(run_env *env) {
         callouts_dispose(&env->calls);
     }
     map_dispose(&env->sessions);
+    ledger_dispose(env);
     tool_registry_dispose(&env->tools);
     for (size_t i = 0; i < env->model_count; i++) {
         if (env->models[i].door.destroy != NULL) env->models[i].door.destroy(env->models[i].door.ctx);
@@ -55,6 +57,7 @@ uar_runtime *runtime_new(const uar_allocator *alloc) {
     rt->env.dispose = dispose;
     rt->env.watch = (run_watch){ &rt->manager, manager_run_ended, manager_run_told, manager_run_closed };
     map_init(&rt->env.sessions, &rt->env.alloc);
+    map_init(&rt->env.ledger, &rt->env.alloc);
     tool_registry_init(&rt->env.tools, &rt->env.alloc);
     live_add(1);
     return rt;
