@@ -6,6 +6,7 @@
 #ifndef UAR_UAR_H
 #define UAR_UAR_H
 
+#include <uar/attachments.h>
 #include <uar/base.h>
 #include <uar/event.h>
 #include <uar/memory.h>
@@ -17,6 +18,7 @@
 #include <uar/records.h>
 #include <uar/run.h>
 #include <uar/runtime.h>
+#include <uar/store_care.h>
 #include <uar/sys/completion.h>
 
 #endif
