@@ -11,6 +11,8 @@ static void sqlite_destroy(void *ctx) {
     sqlite_layer *l = ctx;
     uar_allocator alloc = l->alloc;
     sqlite_close(l);
+    alloc_free(&alloc, l->file);
+    alloc_free(&alloc, l->folder);
     alloc_free(&alloc, l->path);
     alloc_free(&alloc, l);
     live_add(-1);
@@ -50,6 +52,8 @@ const uar_persistence *sqlite_new(const uar_allocator *alloc, const char *path, 
         .commit = sqlite_commit,
         .location = sqlite_location,
         .blocking = true,
+        .suspend = sqlite_suspend,
+        .resume = sqlite_resume,
     };
     live_add(1);
     return &l->door;

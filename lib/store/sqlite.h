@@ -71,6 +71,7 @@ typedef struct sqlite_layer {
     uar_persistence door;
     uar_allocator alloc;
     char *path;   /* as given; NULL if none was */
+    char *file;   /* absolute path of the file, once open */
     char *folder; /* real path of the folder, once open */
     uar_sqlite_options options;
     uar_error options_fault; /* why the options can't be used */
@@ -81,6 +82,9 @@ typedef struct sqlite_layer {
 /* ---- sqlite_open.c ---- */
 
 uar_status sqlite_open(void *ctx, uar_error *err);
+/* Give the connection back, or open the same file anew: slots of the door. */
+uar_status sqlite_suspend(void *ctx, uar_error *err);
+uar_status sqlite_resume(void *ctx, uar_error *err);
 /* Finalize the statements and close the connection, if there is one. */
 void sqlite_close(sqlite_layer *l);
 const char *sqlite_text(sqlite_statement s);

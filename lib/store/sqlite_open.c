@@ -43,8 +43,6 @@ void sqlite_close(sqlite_layer *l) {
     assert(code == SQLITE_OK);
     (void)code;
     l->db = NULL;
-    alloc_free(&l->alloc, l->folder);
-    l->folder = NULL;
 }
 
 /* First column of the first row, or 0 if there is none. */
@@ -78,7 +76,9 @@ static uar_status open_fault(const sqlite_layer *l, int code, const char *doing,
 
 static uar_status connect(sqlite_layer *l, const char *file, uar_error *err) {
     int flags = SQLITE_OPEN_NOMUTEX;
-    flags |= l->options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    flags |= l->options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+    /* A store that was open before is never made anew: if its file is gone, so is what it held. */
+    if (!l->options.read_only && l->file == NULL) flags |= SQLITE_OPEN_CREATE;
     int code = sqlite3_open_v2(file, &l->db, flags, NULL);
     if (code != SQLITE_OK) {
         if (l->db != NULL) code = sqlite3_extended_errcode(l->db);
@@ -278,6 +278,8 @@ static uar_status make(sqlite_layer *l, uar_error *err) {
     uar_status status = identify(&state, l, err);
     if (status != UAR_OK) return status;
     if (state == STORE_OURS && (status = verify(l, err)) != UAR_OK) return status;
+    if (state == STORE_NEW && l->file != NULL)
+        return sqlite_refuse(l, UAR_E_CORRUPT, "the store was emptied while it was suspended, restore it", err);
     if (l->options.read_only) {
         if (state == STORE_NEW)
             return sqlite_refuse(l, UAR_E_CANTOPEN, "the store is empty, open it once for writing", err);
@@ -313,22 +315,44 @@ static uar_status check_options(const sqlite_layer *l, uar_error *err) {
     return UAR_OK;
 }
 
-uar_status sqlite_open(void *ctx, uar_error *err) {
+/* Whoever finds the file locked starts over until the time is spent. */
+static uar_status open_patiently(sqlite_layer *l, const char *file, uar_error *err) {
     enum { PAUSE_MS = 10 };
+    uint64_t end = clock_mono(&clock_default) + l->options.busy_timeout_ms;
+    uar_status status;
+    while ((status = try_open(l, file, err)) == UAR_E_BUSY && clock_mono(&clock_default) < end)
+        sqlite3_sleep(PAUSE_MS);
+    return status;
+}
+
+uar_status sqlite_open(void *ctx, uar_error *err) {
     sqlite_layer *l = ctx;
-    assert(l->db == NULL);
+    assert(l->db == NULL && l->file == NULL);
     uar_status status = check_options(l, err);
     if (status != UAR_OK) return status;
     sqlite_place place;
     status = sqlite_place_find(&place, l, err);
     if (status != UAR_OK) return status;
-    uint64_t end = clock_mono(&clock_default) + l->options.busy_timeout_ms;
-    while ((status = try_open(l, place.file, err)) == UAR_E_BUSY && clock_mono(&clock_default) < end)
-        sqlite3_sleep(PAUSE_MS);
-    alloc_free(&l->alloc, place.file);
-    if (status == UAR_OK)
+    status = open_patiently(l, place.file, err);
+    if (status == UAR_OK) {
+        l->file = place.file;
         l->folder = place.folder;
-    else
-        alloc_free(&l->alloc, place.folder);
+        return UAR_OK;
+    }
+    alloc_free(&l->alloc, place.file);
+    alloc_free(&l->alloc, place.folder);
     return status;
+}
+
+uar_status sqlite_suspend(void *ctx, uar_error *err) {
+    sqlite_layer *l = ctx;
+    if (l->file == NULL) return error_set(err, UAR_E_CLOSED, "the store isn't open");
+    sqlite_close(l);
+    return UAR_OK;
+}
+
+uar_status sqlite_resume(void *ctx, uar_error *err) {
+    sqlite_layer *l = ctx;
+    if (l->file == NULL) return error_set(err, UAR_E_CLOSED, "the store isn't open");
+    return l->db != NULL ? UAR_OK : open_patiently(l, l->file, err);
 }
