@@ -18,6 +18,7 @@ struct uar_completion {
     atomic_uint refs;  /* all references: memory */
     atomic_uint holds; /* references of the host: when they end, an open call is dropped */
     atomic_int state;
+    atomic_uint stale; /* finishes after the end */
     completion_kind kind;
     completion_fn on_end;
     void *arg;
@@ -31,6 +32,7 @@ uar_completion *completion_new(const uar_allocator *alloc, completion_kind kind,
     atomic_init(&done->refs, 1);
     atomic_init(&done->holds, 0);
     atomic_init(&done->state, OPEN);
+    atomic_init(&done->stale, 0);
     done->kind = kind;
     done->on_end = on_end;
     done->arg = arg;
@@ -54,7 +56,10 @@ static bool take_end(uar_completion *done) {
 }
 
 static uar_status end(uar_completion *done, const completion_result *result) {
-    if (!take_end(done)) return UAR_E_STALE;
+    if (!take_end(done)) {
+        atomic_fetch_add(&done->stale, 1);
+        return UAR_E_STALE;
+    }
     done->on_end(done->arg, result);
     return UAR_OK;
 }
@@ -88,6 +93,14 @@ bool completion_detach(uar_completion *done) {
     return take_end(done);
 }
 
+bool completion_is_held(const uar_completion *done) {
+    return atomic_load(&done->holds) > 0;
+}
+
+unsigned completion_stale_finishes(const uar_completion *done) {
+    return atomic_load(&done->stale);
+}
+
 uar_completion *uar_completion_ref(uar_completion *done) {
     assert(done != NULL);
     atomic_fetch_add(&done->refs, 1);
@@ -97,7 +110,7 @@ uar_completion *uar_completion_ref(uar_completion *done) {
 
 void uar_completion_unref(uar_completion *done) {
     if (done == NULL) return;
-    if (atomic_fetch_sub(&done->holds, 1) == 1)
+    if (atomic_fetch_sub(&done->holds, 1) == 1 && uar_completion_is_open(done))
         (void)end_failed(done, UAR_E_DROPPED, "the host let go of the call without finishing it");
     completion_release(done);
 }

@@ -47,6 +47,10 @@ bool completion_detach(uar_completion *done);
 /* The host may still read what it was lent after the call was detached: hand over the memory that the input lives in, to be
  * freed with the block. `mem` is empty afterwards. */
 void completion_keep(uar_completion *done, arena *mem);
+/* True while the host has a reference. */
+bool completion_is_held(const uar_completion *done);
+/* How often the host finished it after its end. */
+unsigned completion_stale_finishes(const uar_completion *done);
 /* Give back the library's reference. */
 void completion_release(uar_completion *done);
 

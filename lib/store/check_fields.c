@@ -67,18 +67,19 @@ static bool small_blobs(kit *k) {
     return true;
 }
 
-static bool large_body(kit *k) {
-    enum { LEN = 1200000 };
-    char *text = arena_alloc(&k->memory, LEN);
-    if (text == NULL) {
-        k->is_out_of_memory = true;
-        return false;
-    }
-    memset(text, 'x', LEN);
+/* JSON text of that length. */
+static uar_str long_text(kit *k, size_t len) {
+    char *text = kit_memory(k, len);
+    if (text == NULL) return STR("{}");
+    memset(text, 'x', len);
     memcpy(text, "{\"t\":\"", 6);
-    memcpy(text + LEN - 2, "\"}", 2);
+    memcpy(text + len - 2, "\"}", 2);
+    return uar_str_n(text, len);
+}
+
+static bool large_body(kit *k) {
     uar_record r = kit_record(k, STR("a"));
-    r.body = uar_str_n(text, LEN);
+    r.body = long_text(k, 1200000);
     return round_trips(k, r);
 }
 
@@ -147,11 +148,8 @@ static bool odd_parents_stay_apart(kit *k) {
 }
 
 static bool long_ids(kit *k) {
-    char *text = arena_alloc(&k->memory, RECORD_ID_MAX);
-    if (text == NULL) {
-        k->is_out_of_memory = true;
-        return false;
-    }
+    char *text = kit_memory(k, RECORD_ID_MAX);
+    if (text == NULL) return false;
     memset(text, 'x', RECORD_ID_MAX);
     const uar_str whole = uar_str_n(text, RECORD_ID_MAX);
     const uar_str cut = uar_str_n(text, RECORD_ID_MAX - 1);
@@ -166,11 +164,8 @@ static bool odd_owners_stay_apart(kit *k) {
     uar_record made[COUNT(tails)];
     for (size_t i = 0; i < COUNT(tails); i++) {
         size_t len = strlen(tails[i]);
-        char *owner = arena_alloc(&k->memory, k->owner.len + len);
-        if (owner == NULL) {
-            k->is_out_of_memory = true;
-            return false;
-        }
+        char *owner = kit_memory(k, k->owner.len + len);
+        if (owner == NULL) return false;
         memcpy(owner, k->owner.ptr, k->owner.len);
         memcpy(owner + k->owner.len, tails[i], len);
         made[i] = kit_record(k, STR("same"));
@@ -236,7 +231,63 @@ static bool arguments_are_copied(kit *k) {
     return kit_has(k, &r);
 }
 
-const kit_requirement check_fields[] = {
+static bool sixteen_megabytes(kit *k) {
+    uar_record bytes = kit_record(k, STR("bytes"));
+    bytes.blob = kit_bytes(k, k->measures.large + 1);
+    uar_record text = kit_record(k, STR("text"));
+    text.body = long_text(k, k->measures.large);
+    const uar_list_query query = kit_query(k, UAR_ORDER_KEY);
+    const uar_str ids[] = { STR("bytes"), STR("text") };
+    return round_trips(k, bytes) && round_trips(k, text) && kit_lists(k, &query, ids, COUNT(ids));
+}
+
+static bool lengths_around_borders(kit *k) {
+    static const size_t borders[] = { 1, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072 };
+    for (size_t i = 0; i < COUNT(borders); i++)
+        for (size_t off = 0; off < 3; off++) {
+            uar_record r = kit_record(k, kit_name(k, "length-", i * 3 + off));
+            r.blob = kit_bytes(k, borders[i] + off - 1);
+            if (r.blob.len >= 10) r.body = long_text(k, r.blob.len);
+            if (!round_trips(k, r)) return false;
+        }
+    return true;
+}
+
+/* Each odd id is checked and deleted; those not reached yet must stay. */
+static bool odd_ids_are_reached_exactly(kit *k) {
+    uar_record made[COUNT(odd_ids)];
+    for (size_t i = 0; i < COUNT(odd_ids); i++) {
+        made[i] = kit_record(k, odd_ids[i]);
+        if (!kit_stores(k, made[i])) return false;
+    }
+    for (size_t i = COUNT(odd_ids); i-- > 0;) {
+        const uar_write writes[] = { kit_fence(made[i], 1), kit_delete(made[i], 1), kit_fence(made[i], 0) };
+        if (!kit_commits(k, writes, COUNT(writes), "a check, a delete and a check of absence of an odd id"))
+            return false;
+        if (!kit_lacks(k, &made[i])) return false;
+        for (size_t other = 0; other < i; other++)
+            if (!kit_has(k, &made[other])) return false;
+    }
+    return true;
+}
+
+static bool odd_parents_lose_their_own(kit *k) {
+    uar_record made[COUNT(odd_ids)];
+    for (size_t i = 0; i < COUNT(odd_ids); i++) {
+        made[i] = kit_child(k, kit_name(k, "child-", i), odd_ids[i]);
+        if (!kit_stores(k, made[i])) return false;
+    }
+    for (size_t i = COUNT(odd_ids); i-- > 0;) {
+        const uar_write sweep = kit_delete_children(made[i]);
+        if (!kit_commits(k, &sweep, 1, "a delete of the children of an odd parent") || !kit_lacks(k, &made[i]))
+            return false;
+        for (size_t other = 0; other < i; other++)
+            if (!kit_has(k, &made[other])) return false;
+    }
+    return true;
+}
+
+static const kit_requirement fields[] = {
     { 40, "every field comes back as it was put, checksum and times included", all_fields },
     { 41, "integers at their limits come back unchanged", extreme_integers },
     { 42, "a sort of 0 is not the same as no sort", zero_sort_is_a_sort },
@@ -253,5 +304,10 @@ const kit_requirement check_fields[] = {
     { 53, "records of one kind are out of reach for another kind", kinds_are_apart },
     { 54, "records of unknown kinds are stored like others", unknown_kinds_are_stored },
     { 55, "what a call is given is copied, not kept by address", arguments_are_copied },
+    { 56, "a blob and a body of 16 MiB come back whole", sixteen_megabytes },
+    { 57, "blobs and bodies of every length around powers of two come back whole, the empty one too",
+      lengths_around_borders },
+    { 58, "a check or delete of an odd id reaches exactly that record", odd_ids_are_reached_exactly },
+    { 59, "delete_children of an odd parent removes exactly its records", odd_parents_lose_their_own },
 };
-const size_t check_fields_count = COUNT(check_fields);
+const kit_group check_fields = { KIT_ALWAYS, fields, COUNT(fields) };

@@ -251,7 +251,48 @@ static bool deleted_records_leave(kit *k) {
     return kit_lists(k, &query, ids, 1);
 }
 
-const kit_requirement check_lists[] = {
+static bool limit_of_any_size(kit *k) {
+    static const size_t limits[] = { 100000, INT32_MAX, UINT32_MAX, SIZE_MAX / 2, SIZE_MAX };
+    const uar_str ids[] = { STR("a"), STR("b") };
+    if (!kit_stores(k, kit_sorted(k, ids[0], STR("p"), 1)) || !kit_stores(k, kit_sorted(k, ids[1], STR("p"), 2)))
+        return false;
+    for (size_t i = 0; i < COUNT(limits); i++) {
+        uar_list_query query = kit_query(k, i % 2 == 0 ? UAR_ORDER_KEY : UAR_ORDER_SORT);
+        query.parent = STR("p");
+        query.limit = limits[i];
+        if (!kit_lists(k, &query, ids, COUNT(ids))) return false;
+    }
+    return true;
+}
+
+static bool key_order_has_no_sort(kit *k) {
+    const uar_record made[] = { kit_sorted(k, STR("a"), STR("p"), 3), kit_sorted(k, STR("b"), STR("p"), 1),
+                                kit_sorted(k, STR("c"), STR("p"), 2) };
+    const uar_str ids[] = { STR("b"), STR("c") };
+    uar_list_query query = kit_query(k, UAR_ORDER_KEY);
+    query.has_after = true;
+    query.after_id = STR("a");
+    query.after_sort = 2;
+    if (!stores_all(k, made, COUNT(made)) || !kit_lists(k, &query, ids, COUNT(ids))) return false;
+    query.parent = STR("p");
+    return kit_lists(k, &query, ids, COUNT(ids));
+}
+
+static bool no_cursor_is_no_cursor(kit *k) {
+    const uar_record made[] = { kit_sorted(k, STR("a"), STR("p"), 1), kit_sorted(k, STR("b"), STR("p"), 2) };
+    const uar_str ids[] = { STR("a"), STR("b") };
+    if (!stores_all(k, made, COUNT(made))) return false;
+    for (int i = 0; i < 4; i++) {
+        uar_list_query query = kit_query(k, i % 2 == 0 ? UAR_ORDER_KEY : UAR_ORDER_SORT);
+        if (i >= 2) query.parent = STR("p");
+        query.after_id = STR("a");
+        query.after_sort = 1;
+        if (!kit_lists(k, &query, ids, COUNT(ids))) return false;
+    }
+    return true;
+}
+
+static const kit_requirement lists[] = {
     { 60, "a list of nothing succeeds with no records", empty_list },
     { 61, "a list by key is in the order of the ids' bytes, shorter first", key_order },
     { 62, "a list by sort is in the order of signed 64-bit integers", sort_order },
@@ -267,5 +308,8 @@ const kit_requirement check_lists[] = {
     { 72, "a put that changes parent or sort moves the record in the lists", moved_records },
     { 73, "a put without a sort takes the record out of the lists by sort", unsorted_again },
     { 74, "a deleted record is in no list", deleted_records_leave },
+    { 75, "a limit may be larger than any number of records", limit_of_any_size },
+    { 76, "a list by key has no use for the cursor's sort", key_order_has_no_sort },
+    { 77, "a list without has_after begins at the front, whatever its cursor says", no_cursor_is_no_cursor },
 };
-const size_t check_lists_count = COUNT(check_lists);
+const kit_group check_lists = { KIT_ALWAYS, lists, COUNT(lists) };

@@ -1,5 +1,4 @@
-/* Requirements on lists read page by page, also while somebody writes, and on calls that overlap. Owns nothing. */
-#include "base/lock.h"
+/* Requirements on lists read page by page, also while somebody writes between them. Owns nothing. */
 #include "store/check.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -111,72 +110,68 @@ static bool cursor_outlives_its_record(kit *k) {
     return kit_lists(k, &query, NULL, 0);
 }
 
-/* ---- overlapping calls ---- */
+/* ---- more than one walk, odd places ---- */
 
-enum { THREADS = 4, ROUNDS = 25, TRIES = 100000 };
-
-/* One thread's view: its own kit, so that arenas and faults aren't shared. */
-typedef struct racer {
-    kit own;
-    bool is_done;
-} racer;
-
-/* Raise the revision by one, however often others come first. */
-static bool raise_once(kit *k) {
-    for (int i = 0; i < TRIES; i++) {
-        uar_record r;
-        if (!kit_expect(k, kit_get(&r, k, UAR_RECORD_MESSAGE, k->owner, STR("shared")), UAR_OK, "a get beside others"))
-            return false;
-        const uar_write put = kit_put(kit_newer(k, r, r.revision + 1), r.revision);
-        uar_status status = kit_commit(k, &put, 1);
-        if (status == UAR_OK) return true;
-        if (status != UAR_E_CONFLICT) return kit_expect(k, status, UAR_OK, "a put beside others");
+/* Two walks over two parents, a page of one and a page of the other in turn. */
+static bool walks_in_turn(kit *k) {
+    enum { EACH = 12, LIMIT = 3 };
+    const uar_str parents[] = { STR("p"), STR("q") };
+    uar_list_query queries[COUNT(parents)];
+    for (size_t w = 0; w < COUNT(parents); w++) {
+        queries[w] = kit_query(k, UAR_ORDER_KEY);
+        queries[w].parent = parents[w];
+        queries[w].limit = LIMIT;
+        for (size_t i = 0; i < EACH; i++)
+            if (!kit_stores(k, kit_child(k, kit_name(k, w == 0 ? "walk-a" : "walk-b", i), parents[w]))) return false;
     }
-    return KIT_FAULT(k, "a put beside others met a conflict every time");
+    for (size_t at = 0; at <= EACH; at += LIMIT)
+        for (size_t w = 0; w < COUNT(parents); w++) {
+            uar_str ids[LIMIT];
+            size_t count = at < EACH ? LIMIT : 0;
+            for (size_t i = 0; i < count; i++)
+                ids[i] = kit_name(k, w == 0 ? "walk-a" : "walk-b", at + i);
+            if (!kit_lists(k, &queries[w], ids, count)) return false;
+            queries[w].has_after = true;
+            if (count > 0) queries[w].after_id = ids[count - 1];
+        }
+    return true;
 }
 
-static void race(void *arg) {
-    racer *me = arg;
-    me->is_done = true;
-    for (int i = 0; i < ROUNDS && me->is_done; i++)
-        me->is_done = raise_once(&me->own);
+/* In the order of their bytes. */
+static const uar_str places[] = {
+    STR_INIT("\x00"),     STR_INIT("\x00\x00"), STR_INIT("\x00\xff"), STR_INIT("\x01"),      STR_INIT("%"),
+    STR_INIT("'"),        STR_INIT("a"),        STR_INIT("a\x00"),    STR_INIT("a\x00\x01"), STR_INIT("a\x1f"),
+    STR_INIT("\xc3\xa9"), STR_INIT("\xff"),     STR_INIT("\xff\xff"),
+};
+
+static bool cursors_are_bytes(kit *k) {
+    for (size_t i = 0; i < COUNT(places); i++)
+        if (!kit_stores(k, kit_sorted(k, places[i], STR("p"), 0))) return false;
+    for (int by_sort = 0; by_sort < 2; by_sort++) {
+        uar_list_query query = kit_query(k, by_sort ? UAR_ORDER_SORT : UAR_ORDER_KEY);
+        query.parent = STR("p");
+        query.limit = 1;
+        for (size_t i = 0; i < COUNT(places); i++) {
+            if (!kit_lists(k, &query, &places[i], 1)) return false;
+            query.has_after = true;
+            query.after_id = places[i];
+        }
+        if (!kit_lists(k, &query, NULL, 0)) return false;
+    }
+    return true;
 }
 
-static bool overlapping_calls(kit *k) {
-    enum { STACK = 256 * 1024 };
-    const uar_record r = kit_record(k, STR("shared"));
-    if (!kit_stores(k, r)) return false;
-    racer racers[THREADS];
-    thread threads[THREADS];
-    size_t started = 0;
-    for (; started < THREADS; started++) {
-        racers[started] = (racer){ .own = *k };
-        arena_init(&racers[started].own.memory, &alloc_default);
-        if (thread_start(&threads[started], STACK, race, &racers[started]) != UAR_OK) break;
-    }
-    bool is_kept = started == THREADS;
-    for (size_t i = 0; i < started; i++) {
-        thread_join(threads[i]);
-        if (!racers[i].is_done && is_kept) error_copy(&k->fault, &racers[i].own.fault);
-        is_kept = is_kept && racers[i].is_done;
-        k->is_hung = k->is_hung || racers[i].own.is_hung;
-        arena_dispose(&racers[i].own.memory);
-    }
-    if (started < THREADS) return KIT_FAULT(k, "no thread could be started");
-    if (!is_kept) return false;
-    uar_record got;
-    if (!kit_expect(k, kit_get(&got, k, r.kind, r.owner, r.id), UAR_OK, "a get after the race")) return false;
-    if (got.revision == 1 + THREADS * ROUNDS) return true;
-    return KIT_FAULT(k, "of %d puts beside others %lld were lost", THREADS * ROUNDS,
-                     (long long)(1 + THREADS * ROUNDS - (int64_t)got.revision));
-}
-
-const kit_requirement check_pages[] = {
+static const kit_requirement pages[] = {
     { 80, "pages by key give every record once, whatever their size", pages_by_key },
     { 81, "pages by sort give every record once, whatever their size", pages_by_sort },
     { 82, "pages by key give what stays exactly once while others are written", pages_by_key_while_writing },
     { 83, "pages by sort give what stays exactly once while others are written", pages_by_sort_while_writing },
     { 84, "a page can start behind a record that was deleted meanwhile", cursor_outlives_its_record },
-    { 85, "overlapping calls keep the revision rules (only if the layer is concurrent)", overlapping_calls },
 };
-const size_t check_pages_count = COUNT(check_pages);
+const kit_group check_pages = { KIT_ALWAYS, pages, COUNT(pages) };
+
+static const kit_requirement walks[] = {
+    { 88, "two walks through pages in turn don't disturb each other", walks_in_turn },
+    { 89, "a page can start behind an id of any bytes", cursors_are_bytes },
+};
+const kit_group check_walks = { KIT_ALWAYS, walks, COUNT(walks) };

@@ -222,7 +222,61 @@ static bool many_in_one_commit(kit *k) {
     return kit_commits(k, writes, MANY, "a commit of a thousand puts") && kit_lists(k, &query, ids, MANY);
 }
 
-const kit_requirement check_writes[] = {
+static bool delete_of_absence(kit *k) {
+    const uar_record r = kit_record(k, STR("nobody"));
+    const uar_record stays = kit_record(k, STR("somebody"));
+    const uar_write writes[] = { kit_delete(r, 0), kit_put(stays, 0) };
+    return kit_commits(k, writes, COUNT(writes), "a delete with expected 0 where nothing is stored, and a put") &&
+           kit_lacks(k, &r) && kit_has(k, &stays);
+}
+
+static bool delete_children_compares_nothing(kit *k) {
+    const uar_record a = kit_child(k, STR("a"), STR("parent"));
+    const uar_record b = kit_child(k, STR("b"), STR("parent"));
+    const uar_write raise = kit_put(kit_newer(k, b, 2), 1);
+    uar_write sweep = kit_delete_children(a);
+    sweep.expected = 77;
+    return kit_stores(k, a) && kit_stores(k, b) && kit_commits(k, &raise, 1, "a put with the right revision") &&
+           kit_commits(k, &sweep, 1, "a delete of children with some number as expected, which counts for nothing") &&
+           kit_lacks(k, &a) && kit_lacks(k, &b);
+}
+
+/* What a layer wrote out in portions must go again. */
+static bool large_refused_commit(kit *k) {
+    enum { MANY = 1000 };
+    uar_write *writes = kit_memory(k, MANY * sizeof *writes);
+    if (writes == NULL) return false;
+    for (size_t i = 0; i < MANY; i++)
+        writes[i] = kit_put(kit_record(k, kit_name(k, "many-", i)), 0);
+    writes[MANY - 1].expected = 7;
+    const uar_list_query query = kit_query(k, UAR_ORDER_KEY);
+    return kit_refuses(k, writes, MANY,
+                       "a commit of a thousand puts, the last with a revision of a record that isn't there") &&
+           kit_lists(k, &query, NULL, 0);
+}
+
+static bool same_body_is_a_put(kit *k) {
+    const uar_record old = kit_record(k, STR("a"));
+    uar_record same = kit_newer(k, old, 2);
+    same.body = old.body;
+    same.updated_ms = old.updated_ms + 60000;
+    if (record_seal(&same) != UAR_OK) k->is_out_of_memory = true;
+    const uar_write put = kit_put(same, 1);
+    return kit_stores(k, old) && kit_commits(k, &put, 1, "a put of the same body at the next revision") &&
+           kit_has(k, &same);
+}
+
+static bool failing_delete_undoes_changes(kit *k) {
+    const uar_record old = kit_record(k, STR("old"));
+    const uar_record made = kit_record(k, STR("new"));
+    const uar_record nobody = kit_record(k, STR("nobody"));
+    const uar_write writes[] = { kit_put(kit_newer(k, old, 2), 1), kit_put(made, 0), kit_delete(nobody, 1) };
+    return kit_stores(k, old) &&
+           kit_refuses(k, writes, COUNT(writes), "a commit whose delete names a record that isn't there") &&
+           kit_has(k, &old) && kit_lacks(k, &made);
+}
+
+static const kit_requirement writes[] = {
     { 10, "a get of what was never stored is UAR_E_NOT_FOUND", missing_is_not_found },
     { 11, "a record that was put can be got", put_then_get },
     { 12, "a put with expected 0 fails if the record exists", new_put_needs_absence },
@@ -247,5 +301,10 @@ const kit_requirement check_writes[] = {
     { 31, "delete_children of a parent without children succeeds", delete_children_of_nobody },
     { 32, "delete_children sees the earlier writes of its commit and not the later ones", delete_children_sees_commit },
     { 33, "a thousand writes fit into one commit", many_in_one_commit },
+    { 34, "a delete with expected 0 passes if there is no record", delete_of_absence },
+    { 35, "delete_children compares no revision", delete_children_compares_nothing },
+    { 36, "a refused commit of a thousand writes leaves none of them", large_refused_commit },
+    { 37, "a put of the same body raises the revision like any other", same_body_is_a_put },
+    { 38, "a failing delete undoes the writes before it", failing_delete_undoes_changes },
 };
-const size_t check_writes_count = COUNT(check_writes);
+const kit_group check_writes = { KIT_ALWAYS, writes, COUNT(writes) };

@@ -2,41 +2,13 @@
  * The hostile layer. Owns the volatile layer inside. Each call asks the inner layer, which answers within the call, keeps
  * the answer in an arena of its own, spoils it as the way says, and finishes the outer call.
  */
-#include "contract/hostile.h"
-
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/completion.h"
-#include "base/lock.h"
-#include "base/str.h"
-#include "store/record.h"
-
-enum { PLENTY = 100000, KEPT = 4096 };
-
-typedef struct hostile {
-    uar_persistence door;
-    const uar_persistence *inner;
-    hostile_way way;
-    size_t calls;
-    size_t paged;          /* OFFSETS: records given since a list began */
-    uar_record kept[KEPT]; /* STALE_LISTS, KEEPS_ADDRESSES, SOFT_DELETE: what was seen first */
-    size_t kept_count;
-    arena memory;         /* of `kept` */
-    uar_completion *held; /* NEVER_ENDS: the call it sits on */
-    atomic_int late;      /* LATE: threads that have not ended */
-} hostile;
+#include "contract/hostile_own.h"
 
 /* ---- asking the inner layer ---- */
-
-typedef struct reply {
-    arena *memory;
-    uar_status status;
-    uar_record *records;
-    size_t count;
-} reply;
 
 static void on_end(void *arg, const completion_result *result) {
     reply *r = arg;
@@ -61,7 +33,7 @@ static void end(uar_completion *done) {
     completion_release(done);
 }
 
-static reply inner_get(const hostile *h, arena *memory, uint32_t kind, uar_str owner, uar_str id) {
+reply inner_get(const hostile *h, arena *memory, uint32_t kind, uar_str owner, uar_str id) {
     reply r = { .memory = memory, .status = UAR_E_INTERNAL };
     uar_completion *done = begin(&r, COMPLETION_RECORDS);
     h->inner->get(h->inner->ctx, kind, owner, id, done);
@@ -69,7 +41,7 @@ static reply inner_get(const hostile *h, arena *memory, uint32_t kind, uar_str o
     return r;
 }
 
-static reply inner_list(const hostile *h, arena *memory, const uar_list_query *query) {
+reply inner_list(const hostile *h, arena *memory, const uar_list_query *query) {
     reply r = { .memory = memory, .status = UAR_E_INTERNAL };
     uar_completion *done = begin(&r, COMPLETION_RECORDS);
     h->inner->list(h->inner->ctx, query, done);
@@ -77,7 +49,7 @@ static reply inner_list(const hostile *h, arena *memory, const uar_list_query *q
     return r;
 }
 
-static uar_status inner_commit(const hostile *h, const uar_write *writes, size_t count) {
+uar_status inner_commit(const hostile *h, const uar_write *writes, size_t count) {
     reply r = { .status = UAR_E_INTERNAL };
     uar_completion *done = begin(&r, COMPLETION_OK);
     h->inner->commit(h->inner->ctx, writes, count, done);
@@ -85,14 +57,14 @@ static uar_status inner_commit(const hostile *h, const uar_write *writes, size_t
     return r.status;
 }
 
-static uint64_t revision_of(const hostile *h, arena *memory, const uar_record *r) {
+uint64_t revision_of(const hostile *h, arena *memory, const uar_record *r) {
     reply got = inner_get(h, memory, r->kind, r->owner, r->id);
     return got.status == UAR_OK ? got.records[0].revision : 0;
 }
 
 /* ---- finishing the outer call ---- */
 
-static void pause_us(long us) {
+void pause_us(long us) {
     const struct timespec t = { 0, us * 1000 };
     (void)nanosleep(&t, NULL);
 }
@@ -128,6 +100,9 @@ static void finish_late(void *arg) {
 static void conclude(hostile *h, arena *memory, const reply *r, bool is_commit, uar_completion *done) {
     if (h->way != HOSTILE_LATE) {
         finish(r, is_commit, done);
+        if (h->way == HOSTILE_FINISHES_TWICE) finish(r, is_commit, done);
+        if (h->way == HOSTILE_KEEPS_CALLS && h->ref_count < REMEMBERED)
+            h->refs[h->ref_count++] = uar_completion_ref(done);
         arena_dispose(memory);
         return;
     }
@@ -137,17 +112,22 @@ static void conclude(hostile *h, arena *memory, const reply *r, bool is_commit, 
     atomic_fetch_add(&h->late, 1);
     thread t;
     if (thread_start(&t, 64 * 1024, finish_late, l) != UAR_OK) abort();
-    pthread_detach(t);
+    thread_detach(t);
 }
 
 /* ---- spoiling records on their way in ---- */
 
+size_t record_at(const uar_record *records, size_t count, const uar_record *key) {
+    size_t i = 0;
+    while (i < count && !(records[i].kind == key->kind && uar_str_equal(records[i].owner, key->owner) &&
+                          uar_str_equal(records[i].id, key->id)))
+        i++;
+    return i;
+}
+
 static size_t kept_at(const hostile *h, const uar_record *r) {
-    for (size_t i = 0; i < h->kept_count; i++) {
-        const uar_record *k = &h->kept[i];
-        if (k->kind == r->kind && uar_str_equal(k->owner, r->owner) && uar_str_equal(k->id, r->id)) return i;
-    }
-    return KEPT;
+    size_t at = record_at(h->kept, h->kept_count, r);
+    return at < h->kept_count ? at : KEPT;
 }
 
 /* Remember the first record of its key; with KEEPS_ADDRESSES only where its body lies. */
@@ -209,6 +189,12 @@ static void spoil_record(const hostile *h, arena *memory, uar_record *r) {
             if (zero != NULL) r->blob.len = (size_t)(zero - r->blob.ptr);
         }
         break;
+    case HOSTILE_CUTS_LARGE:
+        if (r->blob.len == HOSTILE_LARGE + 1) r->blob.len--;
+        break;
+    case HOSTILE_LOSES_PAGE_END:
+        if (r->blob.len == 4096) r->blob.len--;
+        break;
     case HOSTILE_SMALL_BODIES: r->body = cut(r->body, 1000000); break;
     case HOSTILE_REWRITES_BODIES:
         if (r->body.len > 10 && memchr(r->body.ptr, '9', r->body.len) != NULL)
@@ -225,8 +211,7 @@ static bool begins_alike(uar_str text, uar_str with) {
 }
 
 /* Delete by a list and one delete a record. Returns how many. */
-static size_t delete_listed(const hostile *h, arena *memory, uint32_t kind, uar_str owner, uar_str parent,
-                            bool by_prefix) {
+size_t delete_listed(const hostile *h, arena *memory, uint32_t kind, uar_str owner, uar_str parent, bool by_prefix) {
     const uar_list_query query = { .kind = kind, .owner = owner, .limit = PLENTY };
     reply all = inner_list(h, memory, &query);
     size_t count = 0;
@@ -245,6 +230,8 @@ static uar_status harm_children(const hostile *h, arena *memory, const uar_recor
     if (h->way == HOSTILE_PREFIX_CHILDREN) delete_listed(h, memory, of->kind, of->owner, of->parent, true);
     if (h->way == HOSTILE_FOREIGN_CHILDREN)
         delete_listed(h, memory, UAR_RECORD_CHECKPOINT, of->owner, of->parent, false);
+    if (h->way == HOSTILE_WILD_PARENTS && uar_str_equal(of->parent, STR("%")))
+        delete_listed(h, memory, of->kind, of->owner, STR(""), true);
     if (h->way == HOSTILE_CHILDREN_MUST_EXIST && delete_listed(h, memory, of->kind, of->owner, of->parent, false) == 0)
         return UAR_E_NOT_FOUND;
     return UAR_OK;
@@ -263,7 +250,13 @@ static void spoil_put(hostile *h, arena *memory, uar_write *w) {
     if (h->way == HOSTILE_STALE_LISTS || h->way == HOSTILE_KEEPS_ADDRESSES) keep(h, &w->record);
 }
 
+static uar_str until_zero(uar_str s) {
+    const char *zero = s.len > 0 ? memchr(s.ptr, 0, s.len) : NULL;
+    return zero != NULL && zero != s.ptr ? uar_str_n(s.ptr, (size_t)(zero - s.ptr)) : s;
+}
+
 static void spoil_delete(hostile *h, arena *memory, uar_write *w) {
+    if (h->way == HOSTILE_DELETES_C_STRINGS) w->record.id = until_zero(w->record.id);
     uint64_t stored = revision_of(h, memory, &w->record);
     if (h->way == HOSTILE_BLIND_DELETE || (h->way == HOSTILE_LAX_DELETE && stored == 0)) w->expected = stored;
     if (h->way == HOSTILE_SOFT_DELETE && stored == w->expected) keep(h, &w->record);
@@ -286,13 +279,17 @@ static void spoil_check(const hostile *h, arena *memory, uar_write *w) {
 }
 
 static uar_status spoil_write(hostile *h, arena *memory, uar_write *w) {
-    if (w->op == UAR_WRITE_DELETE_CHILDREN) return harm_children(h, memory, &w->record);
+    if (w->op == UAR_WRITE_DELETE_CHILDREN) {
+        if (h->way == HOSTILE_COMPARES_CHILDREN && w->expected != 0) return UAR_E_CONFLICT;
+        return harm_children(h, memory, &w->record);
+    }
     spoil_key(h, memory, &w->record);
     if (w->op == UAR_WRITE_PUT) {
         if (h->way == HOSTILE_SOFT_DELETE && kept_at(h, &w->record) < KEPT) return UAR_E_CONFLICT;
         if (h->way == HOSTILE_KNOWN_KINDS_ONLY && record_kind_name(w->record.kind) == NULL) return UAR_E_INVALID;
         spoil_put(h, memory, w);
     } else if (w->op == UAR_WRITE_DELETE) {
+        if (h->way == HOSTILE_DELETE_NEEDS_RECORD && w->expected == 0) return UAR_E_CONFLICT;
         spoil_delete(h, memory, w);
     } else {
         spoil_check(h, memory, w);
@@ -311,6 +308,66 @@ static uar_status commit_in_two_steps(const hostile *h, arena *memory, uar_write
     pause_us(300);
     w->expected = revision_of(h, memory, &w->record);
     return inner_commit(h, w, 1);
+}
+
+/* All expectations are met, but the writes are seen one by one. */
+static uar_status commit_in_halves(const hostile *h, arena *memory, const uar_write *writes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (revision_of(h, memory, &writes[i].record) != writes[i].expected) return UAR_E_CONFLICT;
+    for (size_t i = 0; i < count; i++) {
+        uar_status status = inner_commit(h, &writes[i], 1);
+        if (status != UAR_OK) return status;
+        pause_us(500);
+    }
+    return UAR_OK;
+}
+
+static uar_status commit_in_portions(const hostile *h, const uar_write *writes, size_t count) {
+    enum { PORTION = 100 };
+    for (size_t i = 0; i < count; i += PORTION) {
+        uar_status status = inner_commit(h, writes + i, count - i < PORTION ? count - i : PORTION);
+        if (status != UAR_OK) return status;
+    }
+    return UAR_OK;
+}
+
+static bool is_pair_of_puts(const uar_write *writes, size_t count) {
+    return count == 2 && writes[0].op == UAR_WRITE_PUT && writes[1].op == UAR_WRITE_PUT;
+}
+
+static bool is_same_body(const hostile *h, arena *memory, const uar_write *w) {
+    if (w->op != UAR_WRITE_PUT || w->expected == 0) return false;
+    reply old = inner_get(h, memory, w->record.kind, w->record.owner, w->record.id);
+    return old.status == UAR_OK && old.records[0].revision == w->expected &&
+           uar_str_equal(old.records[0].body, w->record.body) && old.records[0].updated_ms != w->record.updated_ms;
+}
+
+static uar_status commit_narrowly(hostile *h, arena *memory, uar_write *writes, size_t count) {
+    const uar_write *last = &writes[count - 1];
+    bool is_beside = has_company(h);
+    switch (h->way) {
+    case HOSTILE_PORTIONS: return commit_in_portions(h, writes, count);
+    case HOSTILE_SKIPS_SAME_BODY:
+        if (count == 1 && is_same_body(h, memory, &writes[0])) return UAR_OK;
+        break;
+    case HOSTILE_KEEPS_BEFORE_DELETE:
+        if (count > 1 && last->op == UAR_WRITE_DELETE && revision_of(h, memory, &last->record) != last->expected) {
+            (void)inner_commit(h, writes, count - 1);
+            return UAR_E_CONFLICT;
+        }
+        break;
+    case HOSTILE_HALF_SEEN_BESIDE:
+        if (!is_beside) break;
+        /* fall through */
+    case HOSTILE_HALF_SEEN:
+        if (is_pair_of_puts(writes, count)) return commit_in_halves(h, memory, writes, count);
+        break;
+    case HOSTILE_SPLIT_LAYERS:
+        if (is_beside && count == 1 && writes[0].op == UAR_WRITE_PUT) return commit_in_two_steps(h, memory, &writes[0]);
+        break;
+    default: break;
+    }
+    return inner_commit(h, writes, count);
 }
 
 static uar_status commit_spoiled(hostile *h, arena *memory, uar_write *writes, size_t count) {
@@ -333,7 +390,13 @@ static uar_status commit_spoiled(hostile *h, arena *memory, uar_write *writes, s
         break;
     default: break;
     }
-    return inner_commit(h, writes, count);
+    return commit_narrowly(h, memory, writes, count);
+}
+
+/* What answers a call without asking. */
+static uar_status fails_at_once(hostile *h) {
+    if (shared_strike(h)) return UAR_E_CLOSED;
+    return h->way == HOSTILE_ONE_THREAD && !thread_is(h->opener, thread_self()) ? UAR_E_IO : UAR_OK;
 }
 
 static void hostile_commit(void *ctx, const uar_write *writes, size_t count, uar_completion *done) {
@@ -347,7 +410,10 @@ static void hostile_commit(void *ctx, const uar_write *writes, size_t count, uar
     for (size_t i = 0; i < count && r.status == UAR_OK; i++)
         r.status = spoil_write(h, &memory, &own[i]);
     if (h->way == HOSTILE_SMALL_COMMITS && count > 500) r.status = UAR_E_TOO_LARGE;
+    if (r.status == UAR_OK) r.status = fails_at_once(h);
+    if (r.status == UAR_OK) r.status = shared_before(h, &memory, own, count);
     if (r.status == UAR_OK) r.status = commit_spoiled(h, &memory, own, count);
+    shared_after(h, own, count, r.status);
     conclude(h, &memory, &r, true, done);
 }
 
@@ -376,12 +442,62 @@ static void spoil_missing(const hostile *h, arena *memory, const uar_record *key
     }
 }
 
+/* READS_LATE: the question as it is when the thread comes to it. */
+typedef struct late_get {
+    hostile *of;
+    uar_completion *done;
+    uint32_t kind;
+    uar_str owner, id;
+} late_get;
+
+/* What is read here may be overwritten at the same time: that is the fault. */
+#if defined(__clang__) || defined(__GNUC__)
+__attribute__((no_sanitize("thread")))
+#endif
+static void
+read_late(char *to, uar_str from) {
+    const volatile char *at = from.ptr;
+    for (size_t i = 0; i < from.len; i++)
+        to[i] = at[i];
+}
+
+static void get_late(void *arg) {
+    late_get *l = arg;
+    arena memory;
+    arena_init(&memory, &alloc_default);
+    pause_us(200);
+    char *owner = arena_alloc(&memory, l->owner.len), *id = arena_alloc(&memory, l->id.len);
+    if (owner == NULL || id == NULL) abort();
+    read_late(owner, l->owner);
+    read_late(id, l->id);
+    reply r = inner_get(l->of, &memory, l->kind, uar_str_n(owner, l->owner.len), uar_str_n(id, l->id.len));
+    finish(&r, false, l->done);
+    uar_completion_unref(l->done);
+    arena_dispose(&memory);
+    atomic_fetch_sub(&l->of->late, 1);
+    free(l);
+}
+
+static void begin_late_get(hostile *h, const uar_record *key, uar_completion *done) {
+    late_get *l = malloc(sizeof *l);
+    if (l == NULL) abort();
+    *l = (late_get){ h, uar_completion_ref(done), key->kind, key->owner, key->id };
+    atomic_fetch_add(&h->late, 1);
+    thread t;
+    if (thread_start(&t, 64 * 1024, get_late, l) != UAR_OK) abort();
+    thread_detach(t);
+}
+
 static void hostile_get(void *ctx, uint32_t kind, uar_str owner, uar_str id, uar_completion *done) {
     hostile *h = ctx;
     if (h->way == HOSTILE_DROPS_CALLS && h->calls++ % 3 == 0) return;
+    uar_record key = { .kind = kind, .owner = owner, .id = id };
+    if (h->way == HOSTILE_READS_LATE) {
+        begin_late_get(h, &key, done);
+        return;
+    }
     arena memory;
     arena_init(&memory, &alloc_default);
-    uar_record key = { .kind = kind, .owner = owner, .id = id };
     spoil_key(h, &memory, &key);
     reply r = h->way == HOSTILE_SHARES_OWNERS ? get_anywhere(h, &memory, &key)
                                               : inner_get(h, &memory, kind, key.owner, key.id);
@@ -391,6 +507,9 @@ static void hostile_get(void *ctx, uint32_t kind, uar_str owner, uar_str id, uar
         return;
     }
     if (r.status == UAR_E_NOT_FOUND) spoil_missing(h, &memory, &key, &r);
+    shared_got(h, &key, &r);
+    uar_status failure = fails_at_once(h);
+    if (failure != UAR_OK) r = (reply){ .status = failure };
     if (r.count == 1 && h->way == HOSTILE_BROKEN_TEXT) r.records[0].body = uar_str_n(NULL, 10);
     if (r.count == 1 && h->way == HOSTILE_KEEPS_ADDRESSES) {
         size_t at = kept_at(h, &r.records[0]);
@@ -460,15 +579,23 @@ static reply list_all(const hostile *h, arena *memory, const uar_list_query *que
     return all;
 }
 
+static uar_str before_zero(uar_str s) {
+    const char *zero = s.len > 0 ? memchr(s.ptr, 0, s.len) : NULL;
+    return zero != NULL ? uar_str_n(s.ptr, (size_t)(zero - s.ptr)) : s;
+}
+
 static bool is_behind(const hostile *h, const uar_list_query *q, const uar_record *r) {
-    if (!q->has_after) return true;
+    if (!q->has_after && !(h->way == HOSTILE_HALF_CURSOR && q->after_id.len > 0)) return true;
     int c;
     if (q->order == UAR_ORDER_SORT) {
         c = r->sort == q->after_sort ? 0 : r->sort < q->after_sort ? -1 : 1;
         bool whole_sort = q->after_id.len == 0 && h->way != HOSTILE_EMPTY_CURSOR_ID;
         if (c == 0 && !whole_sort && h->way != HOSTILE_CURSOR_BY_SORT) c = str_compare(r->id, q->after_id);
     } else {
-        c = str_compare(r->id, q->after_id);
+        uar_str after = h->way == HOSTILE_CURSOR_C_STRINGS ? before_zero(q->after_id) : q->after_id;
+        if (h->is_walking) after = h->walk_last;
+        c = str_compare(r->id, after);
+        if (h->way == HOSTILE_KEY_CURSOR_SORT && r->has_sort && r->sort < q->after_sort) c = -1;
     }
     return h->way == HOSTILE_REPEATS_CURSOR ? c >= 0 : c > 0;
 }
@@ -480,7 +607,7 @@ static bool has_cursor(const uar_list_query *q, const reply *all) {
 }
 
 static size_t page_begin(hostile *h, const uar_list_query *q, const reply *all) {
-    if (h->way == HOSTILE_OFFSETS) {
+    if (h->way == HOSTILE_OFFSETS || (h->way == HOSTILE_OFFSETS_BESIDE && has_company(h))) {
         if (!q->has_after) h->paged = 0;
         return h->paged < all->count ? h->paged : all->count;
     }
@@ -508,6 +635,12 @@ static reply list_stale(const hostile *h, arena *memory, const uar_list_query *q
     return all;
 }
 
+/* ONE_WALK: a full page is where all walks go on. */
+static void note_walk(hostile *h, const uar_list_query *q, const reply *r) {
+    h->is_walking = q->order == UAR_ORDER_KEY && r->count == q->limit && r->count > 0;
+    if (h->is_walking) h->walk_last = arena_str(&h->memory, r->records[r->count - 1].id);
+}
+
 static void hostile_list(void *ctx, const uar_list_query *query, uar_completion *done) {
     hostile *h = ctx;
     arena memory;
@@ -517,11 +650,22 @@ static void hostile_list(void *ctx, const uar_list_query *query, uar_completion 
     size_t limit = query->limit;
     if (h->way == HOSTILE_ONE_TOO_MANY) limit++;
     if (h->way == HOSTILE_ONE_TOO_FEW && limit > 1) limit--;
+    if (h->way == HOSTILE_SIGNED_LIMIT && limit > INT32_MAX) limit = 0;
+    if (h->is_walking) h->is_walking = query->has_after && has_cursor(query, &r);
     size_t from = page_begin(h, query, &r);
+    if (h->way == HOSTILE_RACING_PAGES && query->has_after) {
+        pause_us(300);
+        r = list_all(h, &memory, query);
+        if (from > r.count) from = r.count;
+    }
     r.count -= from;
     if (r.count > 0) r.records += from;
     if (r.count > limit) r.count = limit;
-    h->paged += h->way == HOSTILE_OFFSETS ? r.count : 0;
+    if (h->way == HOSTILE_OFFSETS || h->way == HOSTILE_OFFSETS_BESIDE) h->paged += r.count;
+    if (h->way == HOSTILE_ONE_WALK) note_walk(h, query, &r);
+    shared_listed(h, query, &r);
+    uar_status failure = fails_at_once(h);
+    if (failure != UAR_OK) r = (reply){ .status = failure };
     for (size_t i = 0; i < r.count; i++)
         spoil_listed(h, &r.records[i]);
     if (r.status == UAR_OK && r.count == 0 && h->way == HOSTILE_EMPTY_LIST_FAILS) r.status = UAR_E_NOT_FOUND;
@@ -531,8 +675,11 @@ static void hostile_list(void *ctx, const uar_list_query *query, uar_completion 
 /* ---- life ---- */
 
 static uar_status hostile_open(void *ctx, uar_error *err) {
-    const hostile *h = ctx;
-    return h->way == HOSTILE_WONT_OPEN ? error_set(err, UAR_E_CANTOPEN, "no") : UAR_OK;
+    hostile *h = ctx;
+    if (h->way == HOSTILE_WONT_OPEN) return error_set(err, UAR_E_CANTOPEN, "no");
+    h->opener = thread_self();
+    world_enter(h);
+    return UAR_OK;
 }
 
 static const char *hostile_location(void *ctx) {
@@ -545,27 +692,72 @@ static void hostile_destroy(void *ctx) {
     while (atomic_load(&h->late) > 0)
         pause_us(100);
     uar_completion_unref(h->held);
-    uar_persistence_free(h->inner);
+    for (size_t i = 0; i < h->ref_count; i++)
+        uar_completion_unref(h->refs[i]);
+    world_leave(h);
+    if (h->owns_world) world_free(h->world);
     arena_dispose(&h->memory);
     free(h);
 }
 
-const uar_persistence *hostile_new(hostile_way way) {
+static bool overlaps(hostile_way way) {
+    return way == HOSTILE_RACES || way == HOSTILE_NONE || way == HOSTILE_LATE || way == HOSTILE_HALF_SEEN ||
+           way == HOSTILE_RACING_PAGES;
+}
+
+static const uar_persistence *handle_new(hostile_world *w, bool owns_world) {
     hostile *h = calloc(1, sizeof *h);
     if (h == NULL) abort();
-    h->way = way;
-    h->inner = uar_persistence_volatile();
+    h->world = w;
+    h->owns_world = owns_world;
+    h->way = w->way;
+    h->inner = w->inner;
     arena_init(&h->memory, &alloc_default);
     h->door = (uar_persistence){
         .struct_size = UAR_PERSISTENCE_INIT,
         .ctx = h,
         .destroy = hostile_destroy,
         .open = hostile_open,
-        .get = way != HOSTILE_NO_GET ? hostile_get : NULL,
+        .get = h->way != HOSTILE_NO_GET ? hostile_get : NULL,
         .list = hostile_list,
         .commit = hostile_commit,
         .location = hostile_location,
-        .concurrent = way == HOSTILE_RACES || way == HOSTILE_NONE || way == HOSTILE_LATE,
+        .concurrent = overlaps(h->way),
     };
+    shared_slots(h);
     return &h->door;
+}
+
+const uar_persistence *hostile_new(hostile_way way) {
+    return handle_new(world_new(way), true);
+}
+
+/* ---- a source ---- */
+
+static const uar_persistence *open_another(void *ctx) {
+    return handle_new(ctx, false);
+}
+
+static const uar_persistence *open_backup(void *ctx, const char *path) {
+    hostile_world *w = ctx;
+    (void)path;
+    if (w->way == HOSTILE_LATE_BACKUP) return handle_new(w, false);
+    const uar_persistence *copy = w->copy;
+    w->copy = NULL;
+    return copy != NULL ? copy : uar_persistence_volatile();
+}
+
+hostile_source hostile_source_new(hostile_way way, const char *backup_path) {
+    hostile_source s = { .world = world_new(way) };
+    s.door = (uar_persistence_source){ .size = UAR_PERSISTENCE_SOURCE_INIT,
+                                       .ctx = s.world,
+                                       .open_another = open_another,
+                                       .backup_path = backup_path,
+                                       .open_backup = open_backup };
+    return s;
+}
+
+void hostile_source_free(hostile_source *source) {
+    world_free(source->world);
+    source->world = NULL;
 }

@@ -147,6 +147,11 @@ typedef struct uar_store_care {
 } uar_store_care;
 /** Head of a uar_store_care. */
 #define UAR_STORE_CARE_INIT sizeof(uar_store_care)
+/** The twin of UAR_STORE_CARE_INIT. */
+static inline void uar_store_care_init(uar_store_care *care) {
+    memset(care, 0, sizeof *care);
+    care->size = sizeof *care;
+}
 
 /** One fault of a store. Borrowed for the call that carries it. */
 typedef struct uar_store_finding {
@@ -171,6 +176,11 @@ typedef struct uar_store_check {
 } uar_store_check;
 /** Head of a uar_store_check. */
 #define UAR_STORE_CHECK_INIT sizeof(uar_store_check)
+/** The twin of UAR_STORE_CHECK_INIT. */
+static inline void uar_store_check_init(uar_store_check *check) {
+    memset(check, 0, sizeof *check);
+    check->size = sizeof *check;
+}
 
 /**
  * Durable state. See the rules on top of uar/sys/platform.h.
@@ -235,6 +245,55 @@ typedef void (*uar_requirement_fn)(void *ctx, uint32_t number, const char *deman
  */
 UAR_API uar_status uar_persistence_check(uar_persistence_report *report, const uar_persistence *layer,
                                          uar_requirement_fn each, void *each_ctx, uar_error *err);
+
+/** What became of a requirement. */
+typedef enum uar_requirement_outcome {
+    UAR_REQUIREMENT_KEPT = 0,   /**< the layer does what is demanded */
+    UAR_REQUIREMENT_BROKEN = 1, /**< it doesn't, or it couldn't be asked because of a fault before */
+    UAR_REQUIREMENT_SKIPPED = 2 /**< this layer or source can't be asked for it */
+} uar_requirement_outcome;
+
+/** One requirement of the conformance kit. Borrowed for the call that carries it. */
+typedef struct uar_requirement {
+    size_t size;                     /**< sizeof(uar_requirement) of the library */
+    uint32_t number;                 /**< never changes its meaning */
+    uar_requirement_outcome outcome; /**< what became of it */
+    const char *demand;              /**< what is demanded, one line */
+    const char *detail; /**< KEPT: NULL. BROKEN: what was done, what was expected, what came. SKIPPED: why */
+} uar_requirement;
+
+/** Called for every requirement, in rising order of their numbers, on the thread that asked. */
+typedef void (*uar_requirement_report_fn)(void *ctx, const uar_requirement *requirement);
+
+/** Where the conformance kit gets layers from, to ask for what one layer alone can't show. */
+typedef struct uar_persistence_source {
+    size_t size; /**< sizeof(uar_persistence_source) */
+    void *ctx;   /**< given to the functions */
+    /** A layer on the same data each time, not opened yet; NULL if there is none to be had. The kit opens and destroys it.
+     *  Called before the first requirement and for each further layer, on the kit's thread. */
+    const uar_persistence *(*open_another)(void *ctx);
+    /** true: the data can be open once only; the kit destroys a layer before it asks for the next */
+    bool one_at_a_time;
+    /** Optional, for layers with `backup`: a path where a copy can be made; the kit removes the file afterwards. */
+    const char *backup_path;
+    /** With `backup_path`: a layer on the copy there, as `open_another` gives it. */
+    const uar_persistence *(*open_backup)(void *ctx, const char *path);
+} uar_persistence_source;
+/** Head of a uar_persistence_source. */
+#define UAR_PERSISTENCE_SOURCE_INIT sizeof(uar_persistence_source)
+/** The twin of UAR_PERSISTENCE_SOURCE_INIT. */
+static inline void uar_persistence_source_init(uar_persistence_source *source) {
+    memset(source, 0, sizeof *source);
+    source->size = sizeof *source;
+}
+
+/**
+ * The whole conformance kit: what uar_persistence_check asks for, and then what shows only when the data is opened again or
+ * through several layers at once: that it lasts, and that they see each other. `each` may be NULL; it hears of skipped
+ * requirements too. UAR_OK if none is broken, else UAR_E_INVALID with the first fault in `err`. Waits; call it from a test.
+ */
+UAR_API uar_status uar_persistence_check_with(uar_persistence_report *report, const uar_persistence_source *source,
+                                              uar_requirement_report_fn each, void *each_ctx, uar_error *err);
 
 #ifdef __cplusplus
 }
