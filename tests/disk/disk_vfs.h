@@ -3,7 +3,7 @@
  *
  * The hook may let the call through (SQLITE_OK) or answer it by an error code, in which case the disk isn't touched; a read
  * that is answered SQLITE_IOERR_SHORT_READ gets its first half and zeros. One hook at a time, set while no file is open or
- * while nothing calls; the program's threads must not use SQLite at the same time.
+ * while nothing calls; the program's threads must not use SQLite at the same time. SQLite's waiting takes no time.
  */
 #ifndef UAR_TESTS_DISK_DISK_VFS_H
 #define UAR_TESTS_DISK_DISK_VFS_H
@@ -40,5 +40,7 @@ typedef int (*disk_hook)(void *ctx, const disk_call *call);
 void disk_vfs_install(void);
 /* NULL: all goes through. */
 void disk_vfs_hook(disk_hook hook, void *ctx);
+/* Files that are open now. */
+int disk_vfs_open_files(void);
 
 #endif
