@@ -34,6 +34,8 @@ uar_status work_commit(const uar_persistence *layer, work_style style, unsigned 
 uar_status work_digest(uint64_t *out, const uar_persistence *layer, uar_error *err);
 /* The same, and every record also by its id and by its place under its parent: each index is used. */
 uar_status work_digest_deep(uint64_t *out, const uar_persistence *layer, uar_error *err);
+/* A control: reads as a host that doesn't look at checksums. */
+uar_status work_digest_unchecked(uint64_t *out, const uar_persistence *layer, uar_error *err);
 /* After how many commits a store has this digest; -1: after none of them. */
 int work_find(const work_model *model, uint64_t digest);
 
