@@ -6,10 +6,12 @@
  */
 #include <assert.h>
 #include <limits.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/str.h"
 #include "store/sqlite.h"
+#include "store/sqlite_scan.h"
 
 typedef enum store_state { STORE_NEW, STORE_OLDER, STORE_OURS } store_state;
 
@@ -304,9 +306,28 @@ uar_status sqlite_identify(const sqlite_layer *l, uar_error *err) {
     return status;
 }
 
+/* SQLite drops what lies behind damage in the log; that commits are missing then must be said. */
+static uar_status check_log(const sqlite_layer *l, uar_error *err) {
+    sqlite_scan found;
+    int code = sqlite_scan_log(&found, l->db, &l->alloc);
+    if (code != SQLITE_OK) return open_fault(l, code, "reading the write-ahead log", err);
+    if (!found.is_damaged) return UAR_OK;
+    char text[160];
+    if (found.has_header)
+        snprintf(
+            text, sizeof text,
+            "its write-ahead log is damaged: %u commits in it can be read, at least %u behind them can't; repair it",
+            found.readable, found.lost);
+    else
+        snprintf(text, sizeof text,
+                 "the head of its write-ahead log is damaged: no commit in it can be read; repair it");
+    return sqlite_refuse(l, UAR_E_CORRUPT, text, err);
+}
+
 static uar_status make(sqlite_layer *l, uar_error *err) {
     store_state state = STORE_NEW;
     uar_status status = identify(&state, l, err);
+    if (status == UAR_OK) status = check_log(l, err);
     if (status != UAR_OK) return status;
     if (state != STORE_NEW && (status = verify(l, err)) != UAR_OK) return status;
     if (state == STORE_NEW && l->file != NULL)
@@ -331,7 +352,11 @@ static uar_status try_open(sqlite_layer *l, const char *file, uar_error *err) {
         return sqlite_refuse(l, UAR_E_CORRUPT, "the file is too short to be a store, choose another path", err);
     uar_status status = sqlite_connect(l, file, err);
     if (status == UAR_OK) status = make(l, err);
-    if (status != UAR_OK) sqlite_close(l);
+    if (status != UAR_OK && l->db != NULL) {
+        /* What is refused is left as it is: SQLite would move the log into the file now. */
+        (void)sqlite3_db_config(l->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        sqlite_close(l);
+    }
     return status;
 }
 

@@ -27,6 +27,7 @@ typedef struct case_result {
     unsigned acked;   /* acknowledgements that arrived */
     unsigned lost;    /* of these, not found afterwards */
     unsigned open;    /* captures of acknowledged turns that the kill came before */
+    unsigned fresh;   /* 1: this state of the disk is none that was looked at before */
     char fault[1024]; /* what else was wrong; empty: nothing */
 } case_result;
 
@@ -47,11 +48,15 @@ typedef struct case_suite {
     case_fn run;
     const void *arg;
     unsigned count;
-    unsigned at_once; /* how many run at a time */
+    unsigned at_once;  /* how many processes run at a time */
+    unsigned batch;    /* cases that one process runs, one after the other, in one folder; 0: one */
+    unsigned seconds;  /* a case that takes longer hangs; 0: no limit */
+    bool is_for_show;  /* a control, whose faults are wanted: they are counted, not printed */
+    bool keeps_folder; /* what a case leaves in its folder is for the next one of its batch */
 } case_suite;
 
 typedef struct case_sum {
-    unsigned cases, killed, inside, acked, lost, open, faults;
+    unsigned cases, killed, inside, acked, lost, open, fresh, faults;
 } case_sum;
 
 /* Read the environment and print the seed. `program` is argv[0]. */
@@ -59,6 +64,8 @@ void cases_begin(const char *program);
 uint64_t cases_seed(void);
 /* UAR_TEST_FULL: the full counts. */
 bool cases_are_full(void);
+/* UAR_CRASH_CASE names one case. */
+bool cases_are_alone(void);
 /* The folder that `program` lies in. */
 const char *cases_program_folder(void);
 /* Run all cases of a suite; prints each fault and the line that runs it again. A case that loses acknowledgements prints it

@@ -57,13 +57,17 @@ static void expect_some_lost(const case_suite *suite) {
 
 static void test_R1_no_acknowledged_turn_of_a_killed_chat_is_lost(void **state) {
     (void)state;
-    const case_suite suite = { "chat", chat_case, &chat_plan, points(), CHAT_AT_ONCE };
+    const case_suite suite = {
+        .name = "chat", .run = chat_case, .arg = &chat_plan, .count = points(), .at_once = CHAT_AT_ONCE
+    };
     expect_nothing_lost(&suite);
 }
 
 static void test_M14_no_acknowledged_record_of_a_killed_addition_is_lost(void **state) {
     (void)state;
-    const case_suite suite = { "add", memory_case, &memory_plan, points(), ADD_AT_ONCE };
+    const case_suite suite = {
+        .name = "add", .run = memory_case, .arg = &memory_plan, .count = points(), .at_once = ADD_AT_ONCE
+    };
     expect_nothing_lost(&suite);
 }
 
@@ -71,7 +75,9 @@ static void a_chat_that_acknowledges_before_its_commit_is_caught(void **state) {
     (void)state;
     cli_plan plan = chat_plan;
     plan.is_control = true;
-    const case_suite suite = { "chat_control", chat_case, &plan, 20, ADD_AT_ONCE };
+    const case_suite suite = {
+        .name = "chat_control", .run = chat_case, .arg = &plan, .count = 20, .at_once = ADD_AT_ONCE
+    };
     expect_some_lost(&suite);
 }
 
@@ -79,7 +85,9 @@ static void an_addition_that_acknowledges_before_its_commit_is_caught(void **sta
     (void)state;
     cli_plan plan = memory_plan;
     plan.is_control = true;
-    const case_suite suite = { "add_control", memory_case, &plan, 20, ADD_AT_ONCE };
+    const case_suite suite = {
+        .name = "add_control", .run = memory_case, .arg = &plan, .count = 20, .at_once = ADD_AT_ONCE
+    };
     expect_some_lost(&suite);
 }
 

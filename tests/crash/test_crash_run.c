@@ -92,7 +92,7 @@ static int measure(void **state) {
 static void expect_nothing_lost(const scene_plan *plan) {
     case_sum sum;
     unsigned count = cases_are_full() ? (unsigned)plan->points.all + 8 * QUICK : QUICK;
-    const case_suite suite = { plan->name, scene_case, plan, count, AT_ONCE };
+    const case_suite suite = { .name = plan->name, .run = scene_case, .arg = plan, .count = count, .at_once = AT_ONCE };
     if (!cases_run(&sum, &suite, true)) skip();
     assert_int_equal(sum.lost, 0);
     assert_int_equal(sum.faults, 0);
@@ -128,7 +128,7 @@ static void a_store_that_acknowledges_before_its_commit_is_caught(void **state) 
         scene_plan plan = plans[i];
         case_sum sum;
         plan.early = true;
-        const case_suite suite = { names[i], scene_case, &plan, 40, AT_ONCE };
+        const case_suite suite = { .name = names[i], .run = scene_case, .arg = &plan, .count = 40, .at_once = AT_ONCE };
         if (!cases_run(&sum, &suite, false) || sum.cases < suite.count) continue;
         if (sum.lost == 0) fail_msg("%s lost nothing: this harness wouldn't see it", names[i]);
     }
@@ -213,7 +213,11 @@ static void tampering_case(case_result *r, crash_case *c) {
 static void each_check_notices_what_it_is_for(void **state) {
     (void)state;
     case_sum sum;
-    const case_suite suite = { "tampering", tampering_case, NULL, sizeof tamperings / sizeof tamperings[0], AT_ONCE };
+    const case_suite suite = { .name = "tampering",
+                               .run = tampering_case,
+                               .arg = NULL,
+                               .count = sizeof tamperings / sizeof tamperings[0],
+                               .at_once = AT_ONCE };
     if (!cases_run(&sum, &suite, true)) skip();
     assert_int_equal(sum.faults, 0);
 }
