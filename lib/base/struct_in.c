@@ -17,3 +17,16 @@ uar_status struct_in(void *out, size_t known, const void *in, const char *name, 
             return error_set(err, UAR_E_STRUCT, "%s: it sets a field that this library doesn't know", name);
     return UAR_OK;
 }
+
+uar_status struct_step(size_t *out, const void *first, size_t count, const char *name, uar_error *err) {
+    size_t step = 0;
+    memcpy(&step, first, sizeof step);
+    bool is_set = step >= sizeof step && step % _Alignof(uint64_t) == 0;
+    for (size_t i = 1; is_set && i < count; i++)
+        is_set = memcmp((const char *)first + i * step, &step, sizeof step) == 0;
+    if (!is_set)
+        return error_set(err, UAR_E_STRUCT, "%s: its size is not set, or not in all; begin it with its INIT macro",
+                         name);
+    *out = step;
+    return UAR_OK;
+}

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/struct_in.h"
 #include "memory/content.h"
 #include "memory/recall.h"
 #include "memory/stream.h"
@@ -134,18 +135,12 @@ static uar_status make_batch(batch *b, const uar_memory *m, const uar_memory_str
     b->rows = (stream_entry_row *)arena_zeroed(ar, b->count, sizeof *b->rows);
     b->results = (uar_memory_stream_appended *)arena_zeroed(ar, b->count, sizeof *b->results);
     if (b->rows == NULL || b->results == NULL) return error_plain(err, UAR_E_NOMEM);
-    /* The size in the struct says how far apart they lie: an older header has shorter ones. */
-    const char *at = (const char *)entries;
     size_t step = 0;
-    memcpy(&step, at, sizeof step);
-    for (size_t i = 0; i < b->count; i++, at += step) {
-        size_t size = 0;
-        memcpy(&size, at, sizeof size);
-        if (size != step) return error_set(err, UAR_E_STRUCT, "the entries of a batch have different sizes");
-        uar_status status = stream_entry_make(&b->rows[i], m, (const void *)at, ar, err);
-        if (status != UAR_OK) return status;
-    }
-    return UAR_OK;
+    uar_status status = struct_step(&step, entries, b->count, "uar_memory_stream_entry_draft", err);
+    const char *at = (const char *)entries;
+    for (size_t i = 0; i < b->count && status == UAR_OK; i++)
+        status = stream_entry_make(&b->rows[i], m, (const void *)(at + i * step), ar, err);
+    return status;
 }
 
 uar_status uar_memory_stream_append_batch_sync(uar_memory_stream_appended *out, uar_memory *memory,
