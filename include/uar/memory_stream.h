@@ -283,8 +283,9 @@ UAR_API uar_status uar_memory_stream_export_sync(uar_memory *memory, const uar_i
                                                  const uar_memory_stream_filter *filter, uar_memory_write_fn write,
                                                  void *ctx, uar_error *err);
 /** Read such lines. A stream line opens or creates its stream; the entry lines behind it are appended if their number is
- *  next, skipped if the same is there, else refused; one without a number is appended. A line that is refused doesn't stop
- *  the others. `failed` may be NULL. */
+ *  next, skipped if the same is there, else refused. One without a number is appended, under its key; without that too, under a
+ *  key made of what it says and which of its equals among the lines of the stream it is, so that reading the same lines again
+ *  appends nothing. A line that is refused doesn't stop the others. `failed` may be NULL. */
 UAR_API uar_status uar_memory_stream_import_sync(uar_memory_stream_imported *out, uar_memory *memory,
                                                  const uar_identity *who, uar_str lines, uar_memory_line_fn failed,
                                                  void *ctx, uar_error *err);

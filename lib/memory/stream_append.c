@@ -10,12 +10,16 @@
 #include "memory/stream.h"
 #include "store/record.h"
 
+void stream_entry_take_key(stream_entry_row *row, const uar_memory *memory, uar_str key) {
+    row->e.unique_key = key;
+    row->keyed = (int64_t)term_hash(memory->database.key, key);
+}
+
 static uar_status take_texts(stream_entry_row *row, const uar_memory *memory, const uar_memory_stream_entry_draft *g,
                              arena *ar, uar_error *err) {
     uar_memory_stream_entry *e = &row->e;
     e->role = g->role.ptr != NULL ? g->role : STR("note");
     e->text = g->text;
-    e->unique_key = g->unique_key;
     uar_status status = host_id_check(e->role, "role", err);
     if (status == UAR_OK) status = content_check(e->text, "text", MEMORY_TEXT_MAX, err);
     if (status == UAR_OK) status = content_metadata(&e->metadata, ar, g->metadata, "metadata", err);
@@ -23,9 +27,8 @@ static uar_status take_texts(stream_entry_row *row, const uar_memory *memory, co
         status = content_check(g->unique_key, "unique key", STREAM_KEY_MAX, err);
     if (status == UAR_OK && g->provenance.session.ptr != NULL)
         status = host_id_check(g->provenance.session, "session of the provenance", err);
-    if (status != UAR_OK || g->unique_key.ptr == NULL) return status;
-    row->keyed = (int64_t)term_hash(memory->database.key, g->unique_key);
-    return UAR_OK;
+    if (status == UAR_OK && g->unique_key.ptr != NULL) stream_entry_take_key(row, memory, g->unique_key);
+    return status;
 }
 
 uar_status stream_entry_make(stream_entry_row *out, const uar_memory *memory,

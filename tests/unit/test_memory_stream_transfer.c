@@ -335,6 +335,52 @@ static void a_key_of_an_import_appends_once_and_belongs_to_one_number(void **sta
     assert_sound(f);
 }
 
+static void lines_without_number_and_key_are_read_again_without_appending(void **state) {
+    memory_fixture *f = *state;
+    uar_identity ann = user_of("ann");
+    failures fails;
+    /* Two say the same, one the same with another role; a summary is among them. */
+    static const char lines[] =
+        "{\"kind\":\"stream\",\"name\":\"plan\"}\n"
+        "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n"
+        "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n"
+        "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\",\"role\":\"mate\"}\n"
+        "{\"kind\":\"entry\",\"text\":\"ticks\",\"summary\":{\"first\":1,\"last\":3}}\n"
+        "{\"kind\":\"stream\",\"name\":\"other\"}\n"
+        "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n";
+    uar_memory_stream_imported sum = import_text(f->memory, &ann, lines, &fails);
+    assert_true(sum.streams == 2 && sum.entries == 5 && sum.failed == 0);
+    atomic_fetch_add(&f->now, 1000);
+    sum = import_text(f->memory, &ann, lines, &fails);
+    assert_true(sum.streams == 0 && sum.entries == 0 && sum.skipped == 7 && sum.failed == 0);
+    /* The same in two parts of one text: a third tick is new, the first two are not. */
+    sum = import_text(f->memory, &ann,
+                      "{\"kind\":\"stream\",\"name\":\"plan\"}\n"
+                      "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n"
+                      "{\"kind\":\"stream\",\"name\":\"other\"}\n"
+                      "{\"kind\":\"stream\",\"name\":\"plan\"}\n"
+                      "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n"
+                      "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n",
+                      &fails);
+    assert_true(sum.entries == 1 && sum.skipped == 5 && sum.failed == 0);
+    assert_sound(f);
+}
+
+/* More than one transaction takes. */
+static void a_long_text_without_numbers_is_read_again_without_appending(void **state) {
+    memory_fixture *f = *state;
+    uar_identity ann = user_of("ann");
+    failures fails;
+    static char lines[20000];
+    int at = snprintf(lines, sizeof lines, "{\"kind\":\"stream\",\"name\":\"plan\"}\n");
+    for (int i = 0; i < 200; i++)
+        at += snprintf(lines + at, sizeof lines - (size_t)at, "{\"kind\":\"entry\",\"text\":\"step %d\"}\n", i % 7);
+    assert_true(import_text(f->memory, &ann, lines, &fails).entries == 200);
+    uar_memory_stream_imported sum = import_text(f->memory, &ann, lines, &fails);
+    assert_true(sum.entries == 0 && sum.skipped == 201 && sum.failed == 0);
+    assert_sound(f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(what_is_exported_and_imported_by_an_operator_is_the_same),
@@ -347,6 +393,8 @@ int main(void) {
         MEMORY_TEST(json_of_a_window_names_gaps_and_entries),
         MEMORY_TEST(json_of_a_stream_and_of_an_entry_is_what_an_export_holds),
         MEMORY_TEST(a_key_of_an_import_appends_once_and_belongs_to_one_number),
+        MEMORY_TEST(lines_without_number_and_key_are_read_again_without_appending),
+        MEMORY_TEST(a_long_text_without_numbers_is_read_again_without_appending),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
