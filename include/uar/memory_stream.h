@@ -125,7 +125,7 @@ typedef struct uar_memory_stream_entry_draft {
     uar_str metadata;                 /**< a JSON object of at most 64 KiB; absent: {} */
     uar_memory_trust trust;           /**< 0: user */
     uar_memory_provenance provenance; /**< where it comes from */
-    int64_t created_ms;               /**< when it was said; 0: now. The order never depends on it */
+    int64_t created_ms;               /**< when it was said, above INT64_MIN; 0: now. No order depends on it */
     uar_str unique_key; /**< at most 400 bytes: a second append to the stream under this key changes nothing */
 } uar_memory_stream_entry_draft;
 /** Head of a uar_memory_stream_entry_draft. */

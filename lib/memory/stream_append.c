@@ -47,6 +47,7 @@ uar_status stream_entry_make(stream_entry_row *out, const uar_memory *memory,
     if (status != UAR_OK) return status;
     e->provenance = g.provenance;
     e->created_ms = g.created_ms != 0 ? g.created_ms : clock_wall(&memory->clock);
+    if (e->created_ms == INT64_MIN) return memory_no_time(err);
     size_t tokens = memory_estimate_tokens(e->text);
     e->tokens = tokens != 0 ? tokens : 1;
     if (memory->random.fill(memory->random.ctx, out->mark, MARK_BYTES) != UAR_OK)

@@ -335,6 +335,44 @@ static void a_key_of_an_import_appends_once_and_belongs_to_one_number(void **sta
     assert_sound(f);
 }
 
+static void test_M14_every_time_of_a_stream_comes_through_an_export(void **state) {
+    memory_fixture *f = *state;
+    static const int64_t times[] = { INT64_MIN + 1,   -62167219200001, -62167219200000, -1, 1,
+                                     253402300799999, 253402300800000, INT64_MAX };
+    static text first, second;
+    first.len = second.len = 0;
+    uar_uuid stream = open_stream(f, "ann", "plan");
+    uar_memory_stream_entry_draft d = entry_of("said at some time");
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        d.created_ms = times[i];
+        (void)append_draft(f, "ann", stream, &d);
+    }
+    uar_identity ann = user_of("ann");
+    uar_memory_stream_appended done;
+    d.created_ms = INT64_MIN;
+    assert_int_equal(uar_memory_stream_append_sync(&done, f->memory, &ann, stream, &d, 0, NULL), UAR_E_INVALID);
+    assert_int_equal(uar_memory_stream_export_sync(f->memory, &ann, NULL, keep_line, &first, NULL), UAR_OK);
+    uar_memory *other = open_other(f);
+    failures fails;
+    assert_true(import_text(other, &ann, first.bytes, &fails).entries == sizeof times / sizeof *times);
+    assert_int_equal(uar_memory_stream_export_sync(other, &ann, NULL, keep_line, &second, NULL), UAR_OK);
+    assert_string_equal(first.bytes, second.bytes);
+    close_other(f, other);
+    uar_memory_stream_entries *e = read_entries(f, "ann", stream, 0, false, 10);
+    for (size_t i = 0; i < e->count; i++)
+        assert_true(e->entries[i].created_ms == times[i]);
+    uar_memory_stream_entries_free(e);
+    /* Of the stream itself, in an import. */
+    uar_memory_stream_imported sum = import_text(
+        f->memory, &ann,
+        "{\"kind\":\"stream\",\"name\":\"x\",\"created\":-9223372036854775807,\"updated\":9223372036854775807}\n"
+        "{\"kind\":\"stream\",\"name\":\"y\",\"created\":-9223372036854775808}\n",
+        &fails);
+    assert_true(sum.streams == 1 && sum.failed == 1);
+    assert_int_equal(fails.code[0], UAR_E_SCHEMA);
+    assert_sound(f);
+}
+
 static void lines_without_number_and_key_are_read_again_without_appending(void **state) {
     memory_fixture *f = *state;
     uar_identity ann = user_of("ann");
@@ -393,6 +431,7 @@ int main(void) {
         MEMORY_TEST(json_of_a_window_names_gaps_and_entries),
         MEMORY_TEST(json_of_a_stream_and_of_an_entry_is_what_an_export_holds),
         MEMORY_TEST(a_key_of_an_import_appends_once_and_belongs_to_one_number),
+        MEMORY_TEST(test_M14_every_time_of_a_stream_comes_through_an_export),
         MEMORY_TEST(lines_without_number_and_key_are_read_again_without_appending),
         MEMORY_TEST(a_long_text_without_numbers_is_read_again_without_appending),
     };
