@@ -119,7 +119,7 @@ typedef struct uar_memory_relation_draft {
     uar_memory_place place;           /**< scope 0: where the end of narrower scope lies */
     uar_memory_trust trust;           /**< 0: user */
     uar_memory_provenance provenance; /**< where it comes from */
-    int64_t valid_from_ms;            /**< 0: now */
+    int64_t valid_from_ms;            /**< above INT64_MIN; 0: now */
     int64_t valid_until_ms;           /**< 0: open */
 } uar_memory_relation_draft;
 /** Head of a uar_memory_relation_draft. */
@@ -138,7 +138,7 @@ typedef struct uar_memory_observation_draft {
     uar_memory_place place;           /**< scope 0: where the entity lies */
     uar_memory_trust trust;           /**< 0: user */
     uar_memory_provenance provenance; /**< where it comes from */
-    int64_t valid_from_ms;            /**< 0: now */
+    int64_t valid_from_ms;            /**< above INT64_MIN; 0: now */
     int64_t valid_until_ms;           /**< 0: open */
 } uar_memory_observation_draft;
 /** Head of a uar_memory_observation_draft. */

@@ -125,7 +125,7 @@ typedef struct uar_memory_stream_entry_draft {
     uar_str metadata;                 /**< a JSON object of at most 64 KiB; absent: {} */
     uar_memory_trust trust;           /**< 0: user */
     uar_memory_provenance provenance; /**< where it comes from */
-    int64_t created_ms;               /**< when it was said; 0: now. The order never depends on it */
+    int64_t created_ms;               /**< when it was said, above INT64_MIN; 0: now. No order depends on it */
     uar_str unique_key; /**< at most 400 bytes: a second append to the stream under this key changes nothing */
 } uar_memory_stream_entry_draft;
 /** Head of a uar_memory_stream_entry_draft. */
@@ -283,8 +283,9 @@ UAR_API uar_status uar_memory_stream_export_sync(uar_memory *memory, const uar_i
                                                  const uar_memory_stream_filter *filter, uar_memory_write_fn write,
                                                  void *ctx, uar_error *err);
 /** Read such lines. A stream line opens or creates its stream; the entry lines behind it are appended if their number is
- *  next, skipped if the same is there, else refused; one without a number is appended. A line that is refused doesn't stop
- *  the others. `failed` may be NULL. */
+ *  next, skipped if the same is there, else refused. One without a number is appended, under its key; without that too, under a
+ *  key made of what it says and which of its equals among the lines of the stream it is, so that reading the same lines again
+ *  appends nothing. A line that is refused doesn't stop the others. `failed` may be NULL. */
 UAR_API uar_status uar_memory_stream_import_sync(uar_memory_stream_imported *out, uar_memory *memory,
                                                  const uar_identity *who, uar_str lines, uar_memory_line_fn failed,
                                                  void *ctx, uar_error *err);

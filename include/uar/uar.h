@@ -12,7 +12,9 @@
 #include <uar/memory.h>
 #include <uar/memory_async.h>
 #include <uar/memory_graph.h>
+#include <uar/memory_graph_async.h>
 #include <uar/memory_stream.h>
+#include <uar/memory_stream_async.h>
 #include <uar/model.h>
 #include <uar/persistence.h>
 #include <uar/records.h>

@@ -180,9 +180,22 @@ static char *put_digits(char *at, int64_t value, int width) {
     return at + width;
 }
 
+/* First moment of the year 0, and of the year 10000. */
+static int64_t first_ms(void) {
+    return -DAYS_TO_1970 * MS_PER_DAY;
+}
+
+static int64_t end_ms(void) {
+    return (days_before_year(10000) - DAYS_TO_1970) * MS_PER_DAY;
+}
+
+bool time_has_text(int64_t wall_ms) {
+    return wall_ms >= first_ms() && wall_ms < end_ms();
+}
+
 void time_format(char out[TIME_TEXT], int64_t wall_ms) {
-    int64_t first = -DAYS_TO_1970 * MS_PER_DAY;
-    int64_t last = (days_before_year(10000) - DAYS_TO_1970) * MS_PER_DAY - 1;
+    int64_t first = first_ms();
+    int64_t last = end_ms() - 1;
     int64_t ms = wall_ms < first ? first : wall_ms > last ? last : wall_ms;
     int64_t days = (ms - first) / MS_PER_DAY - DAYS_TO_1970;
     int64_t rest = ms - days * MS_PER_DAY;

@@ -13,6 +13,8 @@ uint64_t clock_mono(const uar_clock *clock);
 /* "2026-11-30T15:04:05.123Z", always UTC with milliseconds; years 0000-9999, others are clamped. */
 #define TIME_TEXT 25
 void time_format(char out[TIME_TEXT], int64_t wall_ms);
+/* Whether that text is this time: it isn't clamped. */
+bool time_has_text(int64_t wall_ms);
 /* RFC 3339 with any offset, or a bare date (midnight UTC). Below a millisecond is cut; a leap second is the first moment
  * of the next day. UAR_E_INVALID on anything else. */
 uar_status time_parse(int64_t *out, uar_str text);

@@ -24,3 +24,16 @@ void struct_out(void *out, const void *from, size_t size) {
     if (room > size) room = size;
     if (room > sizeof room) memcpy((char *)out + sizeof room, (const char *)from + sizeof room, room - sizeof room);
 }
+
+uar_status struct_step(size_t *out, const void *first, size_t count, const char *name, uar_error *err) {
+    size_t step = 0;
+    memcpy(&step, first, sizeof step);
+    bool is_set = step >= sizeof step && step % _Alignof(uint64_t) == 0;
+    for (size_t i = 1; is_set && i < count; i++)
+        is_set = memcmp((const char *)first + i * step, &step, sizeof step) == 0;
+    if (!is_set)
+        return error_set(err, UAR_E_STRUCT, "%s: its size is not set, or not in all; begin it with its INIT macro",
+                         name);
+    *out = step;
+    return UAR_OK;
+}

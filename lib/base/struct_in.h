@@ -12,6 +12,9 @@
 
 /* `in` may be NULL (all zero, but the size). A size below that of the size member itself is UAR_E_STRUCT. */
 uar_status struct_in(void *out, size_t known, const void *in, const char *name, uar_error *err);
+/* Structs of a host that was built with another header lie as far apart as the first one says; all say the same, or it is
+ * UAR_E_STRUCT. There is at least one. */
+uar_status struct_step(size_t *out, const void *first, size_t count, const char *name, uar_error *err);
 
 /* The other way: fill the host's struct `out` as far as its size says, which stays. `from` has `size` bytes. */
 void struct_out(void *out, const void *from, size_t size);

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "base/str.h"
+#include "base/struct_in.h"
 #include "memory/expire.h"
 
 /* UAR_OK if the batch goes on. */
@@ -127,34 +128,23 @@ static uar_status write_verbatim(uar_memory_change *out, batch_item *item, uar_m
     return entry_add_verbatim(out, &item->d, memory, err);
 }
 
-const uar_memory_draft *batch_draft_at(const uar_memory_draft *drafts, size_t index) {
-    return (const uar_memory_draft *)(const void *)((const char *)drafts + index * drafts->size);
-}
-
-uar_status batch_check_sizes(const uar_memory_draft *drafts, size_t count, uar_error *err) {
-    size_t size = count != 0 ? drafts->size : sizeof *drafts;
-    bool is_set = size >= sizeof size && size % _Alignof(uar_memory_draft) == 0;
-    for (size_t i = 0; is_set && i < count; i++)
-        is_set = batch_draft_at(drafts, i)->size == size;
-    if (is_set) return UAR_OK;
-    return error_set(err, UAR_E_STRUCT, "uar_memory_draft: its size is not set; begin it with its INIT macro");
-}
-
-static uar_status check_call(const uar_memory_draft *drafts, size_t count, uint32_t flags, uar_error *err) {
+/* `step`: how far apart the drafts lie. */
+static uar_status check_call(size_t *step, const uar_memory_draft *drafts, size_t count, uint32_t flags,
+                             uar_error *err) {
     if ((flags & ~UAR_MEMORY_ADD_VERBATIM) != 0) return error_set(err, UAR_E_INVALID, "the batch has unknown flags");
     if (count > UAR_MEMORY_BATCH_MAX)
         return error_set(err, UAR_E_TOO_LARGE, "the batch has %zu drafts, at most %d are allowed", count,
                          UAR_MEMORY_BATCH_MAX);
     if (drafts == NULL) return error_set(err, UAR_E_INVALID, "there are no drafts");
-    return batch_check_sizes(drafts, count, err);
+    return struct_step(step, drafts, count, "uar_memory_draft", err);
 }
 
-static uar_status add_items(batch_item *items, const uar_memory_draft *drafts, size_t count, uint32_t flags,
+static uar_status add_items(batch_item *items, const char *drafts, size_t step, size_t count, uint32_t flags,
                             uar_memory *memory, const caller *c, uar_error *err) {
     uar_status status = UAR_OK;
     for (size_t i = 0; i < count && status == UAR_OK; i++) {
         items[i].number = i;
-        status = batch_take(&items[i], memory, c, batch_draft_at(drafts, i), err);
+        status = batch_take(&items[i], memory, c, (const void *)(drafts + i * step), err);
     }
     if (status != UAR_OK) return status;
     bool verbatim = (flags & UAR_MEMORY_ADD_VERBATIM) != 0;
@@ -167,12 +157,13 @@ uar_status uar_memory_add_batch_sync(uar_memory_change *changes, uar_memory *mem
     caller c;
     uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK || count == 0) return status;
-    status = check_call(drafts, count, flags, err);
+    size_t step = 0;
+    status = check_call(&step, drafts, count, flags, err);
     if (status != UAR_OK) return status;
     batch_item *items = (batch_item *)alloc_zeroed(&memory->alloc, count, sizeof *items);
     if (items == NULL) return error_plain(err, UAR_E_NOMEM);
     memory_pin(memory); /* the host may free it in `failed` */
-    status = add_items(items, drafts, count, flags, memory, &c, err);
+    status = add_items(items, (const char *)drafts, step, count, flags, memory, &c, err);
     for (size_t i = 0; i < count && status == UAR_OK; i++) {
         if (changes != NULL) changes[i] = items[i].status == UAR_OK ? items[i].change : (uar_memory_change){ 0 };
         if (items[i].status != UAR_OK && failed != NULL) failed(ctx, i, &items[i].why);

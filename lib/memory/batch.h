@@ -27,10 +27,6 @@ uar_status batch_take(batch_item *item, uar_memory *memory, const caller *c, con
 /* Embed, then write what has no fault yet by `write`, one behind the other inside one transaction; NULL: by the rules of
  * uar_memory_add_sync. Then what only repeats isn't embedded. Without the lock. */
 uar_status batch_run(batch_item *items, size_t count, uar_memory *memory, batch_write_fn write, uar_error *err);
-/* Drafts of a host that was built with another header lie as far apart as the first one says; all say the same, or it is
- * UAR_E_STRUCT. */
-uar_status batch_check_sizes(const uar_memory_draft *drafts, size_t count, uar_error *err);
-const uar_memory_draft *batch_draft_at(const uar_memory_draft *drafts, size_t index);
 void batch_dispose(batch_item *items, size_t count);
 
 #endif

@@ -51,8 +51,7 @@ static uar_status take_times(entry *d, const uar_memory_draft *g, uar_error *err
     r->updated_ms = d->now;
     r->valid_from_ms = r->created_ms;
     r->valid_until_ms = g->valid_until_ms != 0 ? g->valid_until_ms : UAR_MEMORY_OPEN_END;
-    if (r->created_ms == INT64_MIN)
-        return error_set(err, UAR_E_INVALID, "the earliest time of all stands for no time"); /* in what is exported */
+    if (r->created_ms == INT64_MIN) return memory_no_time(err);
     if (r->valid_until_ms < r->valid_from_ms)
         return error_set(err, UAR_E_INVALID, "the record would end before it begins");
     return expire_check(&r->expires_ms, g->expires_ms, d->now, err);

@@ -239,6 +239,7 @@ uar_status graph_trust_check(uar_memory_trust *trust, uar_error *err) {
 uar_status graph_times_check(int64_t *from, int64_t *until, int64_t now, uar_error *err) {
     if (*from == 0) *from = now;
     if (*until == 0) *until = UAR_MEMORY_OPEN_END;
+    if (*from == INT64_MIN) return memory_no_time(err);
     if (*until >= *from) return UAR_OK;
     return error_set(err, UAR_E_INVALID, "it would end before it begins");
 }

@@ -26,6 +26,10 @@ void json_put_time(json_writer *w, const char *key, int64_t ms, int64_t none) {
         json_null(w);
         return;
     }
+    if (!time_has_text(ms)) {
+        json_int(w, ms);
+        return;
+    }
     time_format(text, ms);
     json_str(w, uar_str_of(text));
 }

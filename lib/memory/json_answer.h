@@ -19,7 +19,7 @@ json_writer *json_answer_begin(json_answer *answer, const uar_allocator *a);
 /* End it, hand it out in one call and let go of it. UAR_E_NOMEM, or what the writer says. */
 uar_status json_answer_end(json_answer *answer, uar_memory_write_fn write, void *ctx);
 
-/* ISO 8601, or null if it is `none`. */
+/* RFC 3339, or null if it is `none`. A time before the year 0 or after 9999 has no such text: it is its milliseconds. */
 void json_put_time(json_writer *w, const char *key, int64_t ms, int64_t none);
 void json_put_double(json_writer *w, const char *key, double value);
 /* A number, or null if it is 0. */

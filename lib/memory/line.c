@@ -68,10 +68,13 @@ uar_uuid line_uuid(line_reader *r, const cJSON *object, const char *key) {
 }
 
 int64_t line_time(line_reader *r, const char *key, int64_t none) {
-    uar_str text = line_text(r, NULL, key);
+    const cJSON *node = member(r, NULL, key);
+    if (node == NULL) return none;
     int64_t ms = none;
-    if (text.ptr != NULL && time_parse(&ms, text) != UAR_OK) line_refuse(r, key);
-    return text.ptr != NULL && ms == none ? none + 1 : ms; /* a time that is said is never none */
+    bool ok = cJSON_IsString(node) ? time_parse(&ms, json_node_text(node)) == UAR_OK : json_node_i64(node, &ms);
+    /* The earliest time of all stands for no time. */
+    if (!ok || ms == INT64_MIN) line_refuse(r, key);
+    return ms == none ? none + 1 : ms; /* a time that is said is never none */
 }
 
 bool line_flag(line_reader *r, const char *key, bool *is_there) {

@@ -36,7 +36,7 @@ uar_str line_text(line_reader *r, const cJSON *object, const char *key);
 uint64_t line_number(line_reader *r, const cJSON *object, const char *key);
 uar_uuid line_uuid(line_reader *r, const cJSON *object, const char *key);
 
-/* Members of the line. */
+/* Members of the line. A time is RFC 3339 or milliseconds. */
 int64_t line_time(line_reader *r, const char *key, int64_t none);
 bool line_flag(line_reader *r, const char *key, bool *is_there);
 void line_double(line_reader *r, const char *key, double *value); /* untouched if it is missing */

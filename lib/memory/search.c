@@ -277,11 +277,10 @@ static void prepare(uar_memory *memory, const uar_memory_query *queries, size_t 
 
 uar_status uar_memory_search_batch_sync(uar_memory_hits **out, uar_memory *memory, const uar_identity *who,
                                         const uar_memory_query *queries, size_t count, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK || count == 0) return status;
+    if (queries == NULL) return error_set(err, UAR_E_INVALID, "the questions are NULL");
     uar_memory_hits **answers = (uar_memory_hits **)alloc_zeroed(&memory->alloc, count, sizeof(uar_memory_hits *));
     if (answers == NULL) return error_plain(err, UAR_E_NOMEM);
     memory_pin(memory);

@@ -275,6 +275,10 @@ uar_status memory_check_limit(size_t limit, uar_error *err) {
     return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", MEMORY_LIMIT_MAX);
 }
 
+uar_status memory_no_time(uar_error *err) {
+    return error_set(err, UAR_E_INVALID, "the earliest time of all stands for no time");
+}
+
 uar_status memory_check_question(uar_str text, size_t limit, uar_error *err) {
     uar_status status = memory_check_limit(limit, err);
     if (status != UAR_OK) return status;

@@ -48,6 +48,8 @@ struct uar_memory {
 
 /* 1 to MEMORY_LIMIT_MAX, else UAR_E_INVALID. */
 uar_status memory_check_limit(size_t limit, uar_error *err);
+/* UAR_E_INVALID: a time is INT64_MIN, which stands for none in what is exported. */
+uar_status memory_no_time(uar_error *err);
 /* The same, and valid UTF-8 of at most MEMORY_TEXT_MAX: UAR_E_TOO_LARGE, UAR_E_UTF8. */
 uar_status memory_check_question(uar_str text, size_t limit, uar_error *err);
 

@@ -37,6 +37,8 @@ uar_status stream_find_active(stream_row *out, database *db, const caller *c, ua
 /* An entry from a draft, checked; number and stream are not set. Texts stay the draft's, or live in the arena. */
 uar_status stream_entry_make(stream_entry_row *out, const uar_memory *memory,
                              const uar_memory_stream_entry_draft *given, arena *ar, uar_error *err);
+/* The key that it is appended under, checked; the text stays the caller's. */
+void stream_entry_take_key(stream_entry_row *row, const uar_memory *memory, uar_str key);
 /* The entry that was appended under this key. UAR_E_NOT_FOUND, without a message. */
 uar_status stream_entry_keyed(stream_entry_row *out, database *db, int64_t stream, const stream_entry_row *row,
                               arena *ar, uar_error *err);

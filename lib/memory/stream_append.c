@@ -4,17 +4,22 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/struct_in.h"
 #include "memory/content.h"
 #include "memory/recall.h"
 #include "memory/stream.h"
 #include "store/record.h"
+
+void stream_entry_take_key(stream_entry_row *row, const uar_memory *memory, uar_str key) {
+    row->e.unique_key = key;
+    row->keyed = (int64_t)term_hash(memory->database.key, key);
+}
 
 static uar_status take_texts(stream_entry_row *row, const uar_memory *memory, const uar_memory_stream_entry_draft *g,
                              arena *ar, uar_error *err) {
     uar_memory_stream_entry *e = &row->e;
     e->role = g->role.ptr != NULL ? g->role : STR("note");
     e->text = g->text;
-    e->unique_key = g->unique_key;
     uar_status status = host_id_check(e->role, "role", err);
     if (status == UAR_OK) status = content_check(e->text, "text", MEMORY_TEXT_MAX, err);
     if (status == UAR_OK) status = content_metadata(&e->metadata, ar, g->metadata, "metadata", err);
@@ -22,9 +27,8 @@ static uar_status take_texts(stream_entry_row *row, const uar_memory *memory, co
         status = content_check(g->unique_key, "unique key", STREAM_KEY_MAX, err);
     if (status == UAR_OK && g->provenance.session.ptr != NULL)
         status = host_id_check(g->provenance.session, "session of the provenance", err);
-    if (status != UAR_OK || g->unique_key.ptr == NULL) return status;
-    row->keyed = (int64_t)term_hash(memory->database.key, g->unique_key);
-    return UAR_OK;
+    if (status == UAR_OK && g->unique_key.ptr != NULL) stream_entry_take_key(row, memory, g->unique_key);
+    return status;
 }
 
 uar_status stream_entry_make(stream_entry_row *out, const uar_memory *memory,
@@ -43,6 +47,7 @@ uar_status stream_entry_make(stream_entry_row *out, const uar_memory *memory,
     if (status != UAR_OK) return status;
     e->provenance = g.provenance;
     e->created_ms = g.created_ms != 0 ? g.created_ms : clock_wall(&memory->clock);
+    if (e->created_ms == INT64_MIN) return memory_no_time(err);
     size_t tokens = memory_estimate_tokens(e->text);
     e->tokens = tokens != 0 ? tokens : 1;
     if (memory->random.fill(memory->random.ctx, out->mark, MARK_BYTES) != UAR_OK)
@@ -134,18 +139,12 @@ static uar_status make_batch(batch *b, const uar_memory *m, const uar_memory_str
     b->rows = (stream_entry_row *)arena_zeroed(ar, b->count, sizeof *b->rows);
     b->results = (uar_memory_stream_appended *)arena_zeroed(ar, b->count, sizeof *b->results);
     if (b->rows == NULL || b->results == NULL) return error_plain(err, UAR_E_NOMEM);
-    /* The size in the struct says how far apart they lie: an older header has shorter ones. */
-    const char *at = (const char *)entries;
     size_t step = 0;
-    memcpy(&step, at, sizeof step);
-    for (size_t i = 0; i < b->count; i++, at += step) {
-        size_t size = 0;
-        memcpy(&size, at, sizeof size);
-        if (size != step) return error_set(err, UAR_E_STRUCT, "the entries of a batch have different sizes");
-        uar_status status = stream_entry_make(&b->rows[i], m, (const void *)at, ar, err);
-        if (status != UAR_OK) return status;
-    }
-    return UAR_OK;
+    uar_status status = struct_step(&step, entries, b->count, "uar_memory_stream_entry_draft", err);
+    const char *at = (const char *)entries;
+    for (size_t i = 0; i < b->count && status == UAR_OK; i++)
+        status = stream_entry_make(&b->rows[i], m, (const void *)(at + i * step), ar, err);
+    return status;
 }
 
 uar_status uar_memory_stream_append_batch_sync(uar_memory_stream_appended *out, uar_memory *memory,

@@ -1,6 +1,10 @@
 /* Owns: export and import of streams. Invariant: what is exported and imported into an empty store by an operator gives the
  * same streams and entries, with the same numbers; no lock is held while a line is handed out or a fault is told. */
+#include <stdio.h>
+
 #include "base/clock.h"
+#include "base/crypto.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "memory/line.h"
@@ -153,6 +157,7 @@ typedef struct importer {
     uar_memory_stream_imported sum;
     uar_memory_line_fn failed;
     void *ctx;
+    map alike; /* stream and content of lines without number and key -> how many there were */
     /* The stream whose entries come now. */
     bool has_stream;     /* its line was taken */
     bool is_ours;        /* this import created it: its times and its archiving are the line's */
@@ -280,19 +285,64 @@ static uar_status import_summary(importer *im, import_line *l, arena *ar, uar_er
     return stream_summary_put(&im->row, &l->entry, spans, count, im->memory, err);
 }
 
-static uar_status append_line(importer *im, import_line *l, arena *ar, uar_error *err) {
-    database *db = &im->memory->database;
+/* What a line says, with all that tells it from another. */
+static uar_status digest_line(uar_uuid *out, const import_line *l, uar_error *err) {
+    const uar_memory_stream_entry *e = &l->entry.e;
+    char rest[120];
+    int len = snprintf(rest, sizeof rest, "%lld %d %llu %llu %llu", (long long)l->line.entry.created_ms, (int)e->trust,
+                       (unsigned long long)l->line.first, (unsigned long long)l->line.last,
+                       (unsigned long long)e->provenance.event);
+    /* No text has a zero in it, so none can run into the next. */
+    static const uar_str zero = { "", 1 };
+    uar_str run = uar_str_n((const char *)e->provenance.run.bytes, sizeof e->provenance.run.bytes);
+    uar_str pieces[] = {
+        e->role, zero, e->text, zero, e->metadata, zero, e->provenance.session, zero, run, uar_str_n(rest, (size_t)len)
+    };
+    uint8_t digest[SHA256_BYTES];
+    uar_status status = sha256(digest, pieces, sizeof pieces / sizeof *pieces);
+    if (status != UAR_OK) return error_plain(err, status);
+    memcpy(out->bytes, digest, sizeof out->bytes);
+    return UAR_OK;
+}
+
+/* Which of its equals it is among the lines of this stream, from 1. */
+static uar_status count_alike(uintptr_t *out, importer *im, uar_uuid content, uar_error *err) {
+    char bytes[2 * sizeof content.bytes];
+    memcpy(bytes, im->id.bytes, sizeof im->id.bytes);
+    memcpy(bytes + sizeof im->id.bytes, content.bytes, sizeof content.bytes);
+    uar_str key = uar_str_n(bytes, sizeof bytes);
+    *out = (uintptr_t)map_get(&im->alike, key) + 1;
+    return map_put(&im->alike, key, (void *)*out) == UAR_OK ? UAR_OK : error_plain(err, UAR_E_NOMEM);
+}
+
+/* A line that has neither number nor key gets a key by what it says and which of its equals it is: then reading the same
+ * lines again changes nothing, and two equal lines stay two entries. */
+static uar_status give_key(importer *im, import_line *l, arena *ar, uar_error *err) {
+    uar_uuid content = { { 0 } };
+    uintptr_t nth = 0;
+    uar_status status = digest_line(&content, l, err);
+    if (status == UAR_OK) status = count_alike(&nth, im, content, err);
+    if (status != UAR_OK) return status;
+    char name[UAR_UUID_TEXT], text[UAR_UUID_TEXT + 40];
+    uar_uuid_format(name, content);
+    int len = snprintf(text, sizeof text, "import:%s:%llu", name, (unsigned long long)nth);
+    uar_str key = arena_str(ar, uar_str_n(text, (size_t)len));
+    if (key.ptr == NULL) return error_plain(err, UAR_E_NOMEM);
+    stream_entry_take_key(&l->entry, im->memory, key);
+    return UAR_OK;
+}
+
+/* UAR_E_NOT_FOUND: nothing was appended under its key. */
+static uar_status is_appended(importer *im, const import_line *l, int64_t stream, arena *ar, uar_error *err) {
     stream_entry_row stored;
-    uar_status status = stream_entry_keyed(&stored, db, im->row.num, &l->entry, ar, err);
-    if (status == UAR_OK && l->line.number != 0)
-        return error_set(err, UAR_E_EXISTS, "the unique key is that of entry %llu",
-                         (unsigned long long)stored.e.number);
-    if (status == UAR_OK) {
-        im->sum.skipped++;
-        return UAR_OK;
-    }
-    if (status != UAR_E_NOT_FOUND) return status;
-    status = l->line.first != 0 ? import_summary(im, l, ar, err) : stream_entry_put(&im->row, &l->entry, db, err);
+    uar_status status = stream_entry_keyed(&stored, &im->memory->database, stream, &l->entry, ar, err);
+    if (status != UAR_OK || l->line.number == 0) return status;
+    return error_set(err, UAR_E_EXISTS, "the unique key is that of entry %llu", (unsigned long long)stored.e.number);
+}
+
+static uar_status append_line(importer *im, import_line *l, arena *ar, uar_error *err) {
+    uar_status status = l->line.first != 0 ? import_summary(im, l, ar, err)
+                                           : stream_entry_put(&im->row, &l->entry, &im->memory->database, err);
     if (status != UAR_OK) return status;
     im->is_dirty = true;
     im->row.s.updated_ms = clock_wall(&im->memory->clock);
@@ -315,6 +365,13 @@ static uar_status import_entry(importer *im, import_line *l, arena *ar, uar_erro
     if (number != 0 && number <= seen.s.last) return compare_stored(im, l, &seen, ar, err);
     if (number > seen.s.last + 1)
         return error_set(err, UAR_E_INVALID, "entry %llu is missing before it", (unsigned long long)seen.s.last + 1);
+    if (number == 0 && l->entry.e.unique_key.ptr == NULL) status = give_key(im, l, ar, err);
+    if (status == UAR_OK) status = is_appended(im, l, seen.num, ar, err);
+    if (status == UAR_OK) {
+        im->sum.skipped++;
+        return UAR_OK;
+    }
+    if (status != UAR_E_NOT_FOUND) return status;
     status = load_stream(im, ar, err);
     return status == UAR_OK ? append_line(im, l, ar, err) : status;
 }
@@ -358,14 +415,13 @@ static uar_status import_lines(importer *im, import_line *lines, arena *ar, uar_
 
 uar_status uar_memory_stream_import_sync(uar_memory_stream_imported *out, uar_memory *memory, const uar_identity *who,
                                          uar_str lines, uar_memory_line_fn failed, void *ctx, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
     import_line *list = (import_line *)alloc_zeroed(&memory->alloc, BATCH, sizeof *list);
     if (list == NULL) return error_plain(err, UAR_E_NOMEM);
     importer im = { .memory = memory, .c = &c, .rest = utf8_without_mark(lines), .failed = failed, .ctx = ctx };
+    map_init(&im.alike, &memory->alloc);
     memory_pin(memory); /* the host may free it in `failed` */
     while (status == UAR_OK && im.rest.len != 0) {
         arena ar;
@@ -374,6 +430,7 @@ uar_status uar_memory_stream_import_sync(uar_memory_stream_imported *out, uar_me
         arena_dispose(&ar);
     }
     alloc_free(&memory->alloc, list);
+    map_dispose(&im.alike);
     memory_unpin(memory);
     if (status == UAR_OK) *out = im.sum;
     return status;

@@ -9,16 +9,13 @@
 
 #include <cmocka.h>
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/str.h"
 #include "cases.h"
-#include "kill_vfs.h"
+#include "die_store.h"
 #include "support/canary.h"
 
 #define CANARIES 12
@@ -26,7 +23,7 @@
 #define POINTS_MAX 5000
 
 typedef struct forget {
-    char folder[128], kept[192], path[192]; /* the store as it is before each forget, and where it dies */
+    die_store files;
     byte_scan traces;
     unsigned killed, undone, done;
 } forget;
@@ -38,28 +35,6 @@ static uar_memory *open_store(const char *path) {
     return uar_memory_open(path, &options);
 }
 
-static void copy_file(const char *from, const char *to) {
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    assert_non_null(in);
-    assert_non_null(out);
-    char bytes[65536];
-    size_t got = 0;
-    while ((got = fread(bytes, 1, sizeof bytes, in)) != 0)
-        assert_int_equal(fwrite(bytes, 1, got, out), got);
-    fclose(in);
-    assert_int_equal(fclose(out), 0);
-}
-
-static void start_again(const forget *f) {
-    static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
-    for (size_t i = 0; i < 3; i++) {
-        char path[256];
-        snprintf(path, sizeof path, "%s%s", f->path, suffixes[i]);
-        (void)unlink(path);
-    }
-    copy_file(f->kept, f->path);
-}
-
 static uar_status forget_canaries(uar_memory *m, uar_memory_erasure *sum) {
     uar_identity who = { UAR_IDENTITY_INIT, .user = STR("ann") };
     uar_memory_filter filter;
@@ -69,43 +44,24 @@ static uar_status forget_canaries(uar_memory *m, uar_memory_erasure *sum) {
 }
 
 static void prepare(forget *f) {
-    assert_true(cases_make_folder(f->folder));
-    snprintf(f->kept, sizeof f->kept, "%s/kept.db", f->folder);
-    snprintf(f->path, sizeof f->path, "%s/memory.db", f->folder);
-    uar_memory *m = open_store(f->kept);
+    die_store_make(&f->files);
+    uar_memory *m = open_store(f->files.kept);
     assert_int_equal(uar_memory_state(m, NULL), UAR_MEMORY_READY);
     canary_write(m, 0, CANARIES);
     byte_scan_init(&f->traces);
     canary_patterns(&f->traces, &f->traces, &f->traces, m, 0, CANARIES);
     uar_memory_free(m);
-    assert_true(byte_scan_store(&f->traces, f->kept) >= 4 * CANARIES);
+    assert_true(byte_scan_store(&f->traces, f->files.kept) >= 4 * CANARIES);
 }
 
-/* True if the process was killed at this point; false: it came to its end. */
-static bool die_at(const forget *f, long at, bool torn) {
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        kill_point point = { .at = at, .torn = torn };
-        kill_vfs_arm(&point);
-        uar_memory *m = open_store(f->path);
-        uar_memory_erasure sum;
-        uar_status status = forget_canaries(m, &sum);
-        uar_memory_free(m);
-        _exit(status == UAR_OK && sum.erased == CANARIES ? 0 : 1);
-    }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status)) {
-        assert_int_equal(WTERMSIG(status), SIGKILL);
-        return true;
-    }
-    assert_int_equal(WEXITSTATUS(status), 0);
-    return false;
+static bool forget_all(void *ctx, uar_memory *m) {
+    (void)ctx;
+    uar_memory_erasure sum;
+    return forget_canaries(m, &sum) == UAR_OK && sum.erased == CANARIES;
 }
 
 static void check_what_is_left(forget *f) {
-    uar_memory *m = open_store(f->path);
+    uar_memory *m = open_store(f->files.path);
     uar_error err = UAR_ERROR_INIT;
     if (uar_memory_state(m, &err) != UAR_MEMORY_READY) fail_msg("%s", err.message);
     uar_identity who = { UAR_IDENTITY_INIT, .user = STR("ann") };
@@ -122,10 +78,10 @@ static void check_what_is_left(forget *f) {
         assert_int_equal(stats.pending, 0);
         f->done++;
     }
-    assert_int_equal(byte_scan_store(&f->traces, f->path), 0);
+    assert_int_equal(byte_scan_store(&f->traces, f->files.path), 0);
     if (uar_memory_check_sync(m, &err) != UAR_OK) fail_msg("%s", err.message);
     uar_memory_free(m);
-    assert_int_equal(byte_scan_store(&f->traces, f->path), 0);
+    assert_int_equal(byte_scan_store(&f->traces, f->files.path), 0);
 }
 
 static void test_M6_a_forget_killed_at_any_write_is_undone_or_leaves_no_byte(void **state) {
@@ -135,8 +91,7 @@ static void test_M6_a_forget_killed_at_any_write_is_undone_or_leaves_no_byte(voi
     for (int torn = 0; torn < 2; torn++) {
         for (long at = 1;; at++) {
             assert_true(at < POINTS_MAX);
-            start_again(&f);
-            bool was_killed = die_at(&f, at, torn != 0);
+            bool was_killed = die_store_at(&f.files, at, torn != 0, open_store, forget_all, NULL);
             check_what_is_left(&f);
             if (!was_killed) break;
             f.killed++;
@@ -145,7 +100,7 @@ static void test_M6_a_forget_killed_at_any_write_is_undone_or_leaves_no_byte(voi
     print_message("# %u kills: %u undone, %u done\n", f.killed, f.undone, f.done);
     assert_true(f.killed > 20 && f.undone > 2 && f.done > 2);
     byte_scan_dispose(&f.traces);
-    cases_remove_folder(f.folder);
+    cases_remove_folder(f.files.folder);
 }
 
 int main(int argc, char **argv) {

@@ -1,103 +1,5 @@
 /* Calls of a memory that run later: each answers once, on the executor it was given, whatever happens to the memory. */
-#include "test_memory_fixture.h"
-
-#include <time.h>
-
-#include <uar/memory_async.h>
-
-#include "base/executor.h"
-#include "memory/service.h"
-#include "support/embedder.h"
-#include "support/probe_alloc.h"
-
-typedef struct async_fixture {
-    memory_fixture f;
-    test_embedder e;
-    uar_executor manual; /* pumped by the test */
-    bool has_manual, executor_destroyed;
-    atomic_bool doors_gone; /* the clock goes last */
-    uar_memory *memory;
-} async_fixture;
-
-/* What a receiver heard. */
-typedef struct heard {
-    async_fixture *x;
-    mutex lock;
-    condition changed;
-    int calls;
-    uar_status status;
-    char message[64];
-    uar_memory_change change;
-    size_t count;
-    char first[64];
-    uint64_t number;
-    uar_status inside; /* of a `_sync` call made in the receiver */
-    bool asks_inside, frees_inside;
-} heard;
-
-static void heard_init(heard *h, async_fixture *x) {
-    memset(h, 0, sizeof *h);
-    h->x = x;
-    h->status = UAR_E_INTERNAL;
-    assert_int_equal(mutex_init(&h->lock), UAR_OK);
-    assert_int_equal(condition_init(&h->changed), UAR_OK);
-}
-
-static void heard_dispose(heard *h) {
-    condition_dispose(&h->changed);
-    mutex_dispose(&h->lock);
-}
-
-static void hear(heard *h, uar_status status, const uar_error *err) {
-    mutex_lock(&h->lock);
-    h->calls++;
-    h->status = status;
-    if (err != NULL) (void)snprintf(h->message, sizeof h->message, "%.60s", err->message);
-    condition_broadcast(&h->changed);
-    mutex_unlock(&h->lock);
-}
-
-static int heard_calls(heard *h) {
-    mutex_lock(&h->lock);
-    int calls = h->calls;
-    mutex_unlock(&h->lock);
-    return calls;
-}
-
-/* Wait until it was called so often. */
-static void await(heard *h, int calls) {
-    mutex_lock(&h->lock);
-    for (int i = 0; i < 200 && h->calls < calls; i++)
-        (void)condition_wait(&h->changed, &h->lock, 100);
-    mutex_unlock(&h->lock);
-    assert_int_equal(heard_calls(h), calls);
-}
-
-static void on_change(void *ctx, uar_status status, const uar_memory_change *change, const uar_error *err) {
-    heard *h = ctx;
-    if (change != NULL) h->change = *change;
-    if (h->asks_inside) {
-        uar_identity who = user_of("u1");
-        uar_memory_stats stats;
-        h->inside = uar_memory_stats_sync(&stats, h->x->memory, &who, NULL, NULL);
-    }
-    if (h->frees_inside) {
-        uar_memory *memory = h->x->memory;
-        h->x->memory = NULL;
-        uar_memory_free(memory);
-    }
-    hear(h, status, err);
-}
-
-static void on_records(void *ctx, uar_status status, uar_memory_records *records, const uar_error *err) {
-    heard *h = ctx;
-    h->count = records != NULL ? records->count : 0;
-    if (h->count != 0)
-        (void)snprintf(h->first, sizeof h->first, "%.*s", (int)records->records[0].content.len,
-                       records->records[0].content.ptr);
-    uar_memory_records_free(records);
-    hear(h, status, err);
-}
+#include "test_memory_async_fixture.h"
 
 static void on_hits(void *ctx, uar_status status, uar_memory_hits *hits, const uar_error *err) {
     heard *h = ctx;
@@ -143,117 +45,6 @@ static void on_number(void *ctx, uar_status status, uint64_t number, const uar_e
     heard *h = ctx;
     h->number = number;
     hear(h, status, err);
-}
-
-static void on_done(void *ctx, uar_status status, const uar_error *err) {
-    hear(ctx, status, err);
-}
-
-static uar_status count_line(void *ctx, uar_str piece) {
-    heard *h = ctx;
-    h->count++;
-    return piece.len != 0 ? UAR_OK : UAR_E_INTERNAL;
-}
-
-static void count_failed(void *ctx, uint64_t line, const uar_error *err) {
-    heard *h = ctx;
-    assert_non_null(err);
-    h->count = (size_t)line;
-}
-
-/* ---- the fixture ---- */
-
-static void executor_gone(void *ctx) {
-    async_fixture *x = ctx;
-    x->executor_destroyed = true;
-    manual_close(&x->manual);
-}
-
-static void post_manual(void *ctx, uar_task *slot, bool may_block) {
-    async_fixture *x = ctx;
-    assert_true(may_block);
-    x->manual.post(x->manual.ctx, slot, may_block);
-}
-
-static void wake_manual(void *ctx, uint64_t mono_ms, uar_task_fn wake, void *arg) {
-    (void)ctx, (void)mono_ms, (void)wake, (void)arg;
-}
-
-static size_t pump(async_fixture *x) {
-    size_t ran = 0;
-    while (!x->executor_destroyed && manual_run_one(&x->manual))
-        ran++;
-    return ran;
-}
-
-static void clock_gone(void *ctx) {
-    async_fixture *x = (async_fixture *)ctx; /* its first member */
-    atomic_store(&x->doors_gone, true);
-}
-
-static async_fixture *fixture_new(bool pumped, const uar_allocator *a, bool lexical) {
-    async_fixture *x = calloc(1, sizeof *x);
-    assert_non_null(x);
-    x->f.live_before = uar_live_objects();
-    atomic_init(&x->f.now, FIXTURE_START);
-    x->f.clock =
-        (uar_clock){ .struct_size = UAR_CLOCK_INIT, .ctx = &x->f, .wall_ms = fixture_wall, .mono_ms = fixture_mono };
-    x->f.clock.destroy = clock_gone;
-    fixture_folder(&x->f);
-    embedder_init(&x->e, "words-32");
-    uar_memory_options options;
-    uar_memory_options_init(&options);
-    options.clock = &x->f.clock;
-    options.embedder = lexical ? NULL : &x->e.door;
-    options.allocator = a;
-    uar_executor door = { UAR_EXECUTOR_INIT, .ctx = x, .destroy = executor_gone, .post = post_manual,
-                          .wake_at = wake_manual };
-    if (pumped) {
-        manual_options manual = { .alloc = &alloc_default };
-        assert_int_equal(manual_open(&x->manual, &manual), UAR_OK);
-        x->has_manual = true;
-        options.executor = &door;
-    }
-    x->memory = uar_memory_open(x->f.path, &options);
-    assert_int_equal(uar_memory_state(x->memory, NULL), UAR_MEMORY_READY);
-    return x;
-}
-
-static int pool_setup(void **state) {
-    *state = fixture_new(false, NULL, false);
-    return 0;
-}
-
-static int manual_setup(void **state) {
-    async_fixture *x = fixture_new(true, NULL, false);
-    (void)pump(x); /* what a memory begins by itself */
-    *state = x;
-    return 0;
-}
-
-static bool is_over(async_fixture *x) {
-    return atomic_load(&x->doors_gone) && uar_live_objects() == x->f.live_before;
-}
-
-static int fixture_free(async_fixture *x) {
-    uar_memory_free(x->memory);
-    if (x->has_manual) (void)pump(x);
-    int wrong = x->has_manual && !x->executor_destroyed;
-    const char *const suffixes[] = { "", "-wal", "-shm" };
-    for (size_t i = 0; i < 3; i++)
-        fixture_remove(&x->f, suffixes[i]);
-    rmdir(x->f.folder);
-    /* A pool that was stopped from inside ends by itself, a little later. */
-    for (int i = 0; i < 200 && !is_over(x); i++)
-        (void)nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-    wrong |= !is_over(x);
-    embedder_dispose(&x->e);
-    free(x);
-    return wrong;
-}
-
-static int teardown(void **state) {
-    return fixture_free(*state);
 }
 
 static uar_status add_later(async_fixture *x, heard *h, const char *text) {
@@ -730,8 +521,6 @@ static void many_calls_run_at_once(void **state) {
 
 /* ---- allocations ---- */
 
-typedef uar_status (*begin_fn)(async_fixture *x, heard *h);
-
 static uar_status begin_add(async_fixture *x, heard *h) {
     uar_str labels[] = { STR_INIT("a"), STR_INIT("b") };
     uar_identity who = user_of("u1");
@@ -749,46 +538,11 @@ static uar_status begin_search(async_fixture *x, heard *h) {
     return uar_memory_search_batch(x->memory, &who, queries, 2, on_answers, h, NULL);
 }
 
-static void sweep(async_fixture *x, probe_alloc *probe, begin_fn begin, bool for_good) {
-    for (unsigned long at = 1;; at++) {
-        heard h;
-        heard_init(&h, x);
-        long before = probe->alive;
-        probe_alloc_arm(probe, at, for_good);
-        uar_status status = begin(x, &h);
-        bool failed = probe_alloc_has_failed(probe);
-        if (status != UAR_OK) {
-            assert_int_equal(status, UAR_E_NOMEM);
-            assert_int_equal(probe->alive, before);
-        }
-        (void)pump(x);
-        bool failed_later = probe_alloc_has_failed(probe);
-        probe_alloc_arm(probe, 0, false);
-        assert_int_equal(h.calls, status == UAR_OK ? 1 : 0);
-        /* Vectors may be missing; a record that is there is whole. */
-        if (status == UAR_OK && h.status != UAR_OK) assert_int_equal(h.status, UAR_E_NOMEM);
-        heard_dispose(&h);
-        assert_true(status == UAR_OK || failed);
-        if (!failed_later) break;
-    }
-}
-
 static void every_allocation_of_a_call_may_fail(void **state) {
     (void)state;
-    probe_alloc probe;
-    probe_alloc_init(&probe);
-    async_fixture *x = fixture_new(true, &probe.door, false);
-    begin_fn calls[] = { begin_add, begin_search };
-    for (size_t i = 0; i < 2; i++) {
-        sweep(x, &probe, calls[i], false);
-        sweep(x, &probe, calls[i], true);
-    }
-    assert_int_equal(fixture_free(x), 0);
-    assert_int_equal(probe.alive, 0);
+    const begin_fn calls[] = { begin_add, begin_search };
+    sweep_all(calls, 2, NULL, false, false);
 }
-
-#define ON_POOL(name) cmocka_unit_test_setup_teardown(name, pool_setup, teardown)
-#define PUMPED(name) cmocka_unit_test_setup_teardown(name, manual_setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

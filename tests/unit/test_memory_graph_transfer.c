@@ -124,6 +124,73 @@ static void an_export_imported_elsewhere_exports_the_same(void **state) {
     assert_int_equal(fixture_teardown((void **)&g), 0);
 }
 
+/* Years outside 0 to 9999 have no date text: they are carried as milliseconds. */
+static void test_M14_every_time_of_the_graph_comes_through_an_export(void **state) {
+    memory_fixture *f = *state;
+    static const int64_t times[] = { INT64_MIN + 1,   -62167219200001, -62167219200000, -1, 1,
+                                     253402300799999, 253402300800000, INT64_MAX - 1 };
+    uar_uuid last = put_entity(f, "ann", "hub", "");
+    for (size_t i = 0; i + 1 < sizeof times / sizeof *times; i++) {
+        char said[32];
+        snprintf(said, sizeof said, "spoke %zu", i);
+        uar_uuid next = put_entity(f, "ann", said, "");
+        (void)relate_at(f, "ann", last, "leads to", next, times[i], times[i + 1]);
+        (void)observe_at(f, "ann", next, "was seen", times[i], times[i + 1]);
+    }
+    uar_identity boss = { UAR_IDENTITY_INIT, .flags = UAR_IDENTITY_OPERATOR | UAR_IDENTITY_WRITE_SHARED };
+    text first = export_as(f->memory, &boss);
+    assert_non_null(strstr(first.ptr, "\"valid_from\":-9223372036854775807"));
+    assert_non_null(strstr(first.ptr, "\"valid_until\":\"9999-12-31T23:59:59.999Z\""));
+    assert_non_null(strstr(first.ptr, "\"valid_until\":9223372036854775806"));
+    memory_fixture *g = NULL;
+    fixture_setup((void **)&g);
+    refusals r = { .count = 0 };
+    uar_memory_graph_imported sum = import_as(g->memory, &boss, uar_str_n(first.ptr, first.len), &r);
+    assert_int_equal(sum.relations, 7);
+    assert_int_equal(sum.observations, 7);
+    assert_int_equal(sum.failed, 0);
+    text second = export_as(g->memory, &boss);
+    assert_string_equal(first.ptr, second.ptr);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        uar_memory_graph_filter as_of = graph_filter_as_of(times[i]);
+        uar_memory_graph_free(neighbours_of(g, "ann", last, &as_of));
+    }
+    assert_sound(g);
+    free(first.ptr);
+    free(second.ptr);
+    assert_int_equal(fixture_teardown((void **)&g), 0);
+}
+
+static void the_earliest_time_of_all_is_refused(void **state) {
+    memory_fixture *f = *state;
+    uar_identity who = user_of("ann");
+    uar_uuid a = put_entity(f, "ann", "a", ""), b = put_entity(f, "ann", "b", "");
+    uar_memory_relation_draft d = { UAR_MEMORY_RELATION_DRAFT_INIT, .from = a, .to = b, .type = STR("knows"),
+                                    .valid_from_ms = INT64_MIN };
+    uar_memory_observation_draft o = { UAR_MEMORY_OBSERVATION_DRAFT_INIT, .entity = a, .text = STR("old"),
+                                       .valid_from_ms = INT64_MIN };
+    uar_memory_change change;
+    assert_int_equal(uar_memory_graph_relate_sync(&change, f->memory, &who, &d, NULL), UAR_E_INVALID);
+    assert_int_equal(uar_memory_graph_observe_sync(&change, f->memory, &who, &o, NULL), UAR_E_INVALID);
+    d.valid_from_ms = 0;
+    d.valid_until_ms = INT64_MIN;
+    assert_int_equal(uar_memory_graph_relate_sync(&change, f->memory, &who, &d, NULL), UAR_E_INVALID);
+    uar_uuid tie = relate(f, "ann", a, "knows", b);
+    assert_int_equal(uar_memory_graph_end_sync(&change, f->memory, &who, tie, INT64_MIN, NULL), UAR_E_INVALID);
+    refusals r = { .count = 0 };
+    uar_memory_graph_imported sum =
+        import_as(f->memory, &who,
+                  STR("{\"v\":1,\"item\":\"entity\",\"name\":\"c\",\"created\":-9223372036854775808}\n"
+                      "{\"v\":1,\"item\":\"entity\",\"name\":\"d\",\"created\":9223372036854775808}\n"
+                      "{\"v\":1,\"item\":\"entity\",\"name\":\"e\",\"created\":1.5}\n"
+                      "{\"v\":1,\"item\":\"entity\",\"name\":\"f\",\"created\":true}\n"),
+                  &r);
+    assert_int_equal(sum.failed, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(r.codes[i], UAR_E_SCHEMA);
+    assert_sound(f);
+}
+
 static void a_name_that_is_there_takes_what_is_imported_under_another_id(void **state) {
     memory_fixture *f = *state;
     uar_identity who = user_of("ann");
@@ -300,6 +367,8 @@ static void a_long_graph_is_exported_whole(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(an_export_imported_elsewhere_exports_the_same),
+        MEMORY_TEST(test_M14_every_time_of_the_graph_comes_through_an_export),
+        MEMORY_TEST(the_earliest_time_of_all_is_refused),
         MEMORY_TEST(a_name_that_is_there_takes_what_is_imported_under_another_id),
         MEMORY_TEST(a_line_that_is_refused_is_told_and_the_others_are_kept),
         MEMORY_TEST(a_file_of_the_official_memory_server_is_read),

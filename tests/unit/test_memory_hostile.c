@@ -491,6 +491,8 @@ static void test_M14_every_time_that_is_taken_comes_through_an_export(void **sta
     d.created_ms = INT64_MIN;
     assert_int_equal(uar_memory_add_sync(&change, x->memory, &all, &d, NULL), UAR_E_INVALID);
     assert_int_equal(uar_memory_export_sync(x->memory, &all, NULL, keep_lines, first, NULL), UAR_OK);
+    assert_non_null(strstr(first, "\"created\":253402300800000,"));
+    assert_non_null(strstr(first, "\"created\":-9223372036854775807,"));
     uar_memory_filter f;
     uar_memory_filter_init(&f);
     f.user = STR("ann");

@@ -335,6 +335,90 @@ static void a_key_of_an_import_appends_once_and_belongs_to_one_number(void **sta
     assert_sound(f);
 }
 
+static void test_M14_every_time_of_a_stream_comes_through_an_export(void **state) {
+    memory_fixture *f = *state;
+    static const int64_t times[] = { INT64_MIN + 1,   -62167219200001, -62167219200000, -1, 1,
+                                     253402300799999, 253402300800000, INT64_MAX };
+    static text first, second;
+    first.len = second.len = 0;
+    uar_uuid stream = open_stream(f, "ann", "plan");
+    uar_memory_stream_entry_draft d = entry_of("said at some time");
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        d.created_ms = times[i];
+        (void)append_draft(f, "ann", stream, &d);
+    }
+    uar_identity ann = user_of("ann");
+    uar_memory_stream_appended done;
+    d.created_ms = INT64_MIN;
+    assert_int_equal(uar_memory_stream_append_sync(&done, f->memory, &ann, stream, &d, 0, NULL), UAR_E_INVALID);
+    assert_int_equal(uar_memory_stream_export_sync(f->memory, &ann, NULL, keep_line, &first, NULL), UAR_OK);
+    uar_memory *other = open_other(f);
+    failures fails;
+    assert_true(import_text(other, &ann, first.bytes, &fails).entries == sizeof times / sizeof *times);
+    assert_int_equal(uar_memory_stream_export_sync(other, &ann, NULL, keep_line, &second, NULL), UAR_OK);
+    assert_string_equal(first.bytes, second.bytes);
+    close_other(f, other);
+    uar_memory_stream_entries *e = read_entries(f, "ann", stream, 0, false, 10);
+    for (size_t i = 0; i < e->count; i++)
+        assert_true(e->entries[i].created_ms == times[i]);
+    uar_memory_stream_entries_free(e);
+    /* Of the stream itself, in an import. */
+    uar_memory_stream_imported sum = import_text(
+        f->memory, &ann,
+        "{\"kind\":\"stream\",\"name\":\"x\",\"created\":-9223372036854775807,\"updated\":9223372036854775807}\n"
+        "{\"kind\":\"stream\",\"name\":\"y\",\"created\":-9223372036854775808}\n",
+        &fails);
+    assert_true(sum.streams == 1 && sum.failed == 1);
+    assert_int_equal(fails.code[0], UAR_E_SCHEMA);
+    assert_sound(f);
+}
+
+static void lines_without_number_and_key_are_read_again_without_appending(void **state) {
+    memory_fixture *f = *state;
+    uar_identity ann = user_of("ann");
+    failures fails;
+    /* Two say the same, one the same with another role; a summary is among them. */
+    static const char lines[] =
+        "{\"kind\":\"stream\",\"name\":\"plan\"}\n"
+        "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n"
+        "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n"
+        "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\",\"role\":\"mate\"}\n"
+        "{\"kind\":\"entry\",\"text\":\"ticks\",\"summary\":{\"first\":1,\"last\":3}}\n"
+        "{\"kind\":\"stream\",\"name\":\"other\"}\n"
+        "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n";
+    uar_memory_stream_imported sum = import_text(f->memory, &ann, lines, &fails);
+    assert_true(sum.streams == 2 && sum.entries == 5 && sum.failed == 0);
+    atomic_fetch_add(&f->now, 1000);
+    sum = import_text(f->memory, &ann, lines, &fails);
+    assert_true(sum.streams == 0 && sum.entries == 0 && sum.skipped == 7 && sum.failed == 0);
+    /* The same in two parts of one text: a third tick is new, the first two are not. */
+    sum = import_text(f->memory, &ann,
+                      "{\"kind\":\"stream\",\"name\":\"plan\"}\n"
+                      "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n"
+                      "{\"kind\":\"stream\",\"name\":\"other\"}\n"
+                      "{\"kind\":\"stream\",\"name\":\"plan\"}\n"
+                      "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n"
+                      "{\"kind\":\"entry\",\"text\":\"tick of the old clock in the hall\"}\n",
+                      &fails);
+    assert_true(sum.entries == 1 && sum.skipped == 5 && sum.failed == 0);
+    assert_sound(f);
+}
+
+/* More than one transaction takes. */
+static void a_long_text_without_numbers_is_read_again_without_appending(void **state) {
+    memory_fixture *f = *state;
+    uar_identity ann = user_of("ann");
+    failures fails;
+    static char lines[20000];
+    int at = snprintf(lines, sizeof lines, "{\"kind\":\"stream\",\"name\":\"plan\"}\n");
+    for (int i = 0; i < 200; i++)
+        at += snprintf(lines + at, sizeof lines - (size_t)at, "{\"kind\":\"entry\",\"text\":\"step %d\"}\n", i % 7);
+    assert_true(import_text(f->memory, &ann, lines, &fails).entries == 200);
+    uar_memory_stream_imported sum = import_text(f->memory, &ann, lines, &fails);
+    assert_true(sum.entries == 0 && sum.skipped == 201 && sum.failed == 0);
+    assert_sound(f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(what_is_exported_and_imported_by_an_operator_is_the_same),
@@ -347,6 +431,9 @@ int main(void) {
         MEMORY_TEST(json_of_a_window_names_gaps_and_entries),
         MEMORY_TEST(json_of_a_stream_and_of_an_entry_is_what_an_export_holds),
         MEMORY_TEST(a_key_of_an_import_appends_once_and_belongs_to_one_number),
+        MEMORY_TEST(test_M14_every_time_of_a_stream_comes_through_an_export),
+        MEMORY_TEST(lines_without_number_and_key_are_read_again_without_appending),
+        MEMORY_TEST(a_long_text_without_numbers_is_read_again_without_appending),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
