@@ -210,6 +210,56 @@ static uar_status gather_loose(engine_answer *s, const search_part *p) {
     return UAR_OK;
 }
 
+/* Chunks of which all cosines are found to see how far the scale of estimates is off. */
+#define SAMPLE_CHUNKS 16
+
+/* How cosines spread with a share of the best of their conversation, as far as it stands together in the chunk. */
+static void spread_runs(score_spread *spread, const float *cosines, const uint32_t *groups, size_t count) {
+    for (size_t from = 0, to; from < count; from = to) {
+        float best = SEARCH_NO_COSINE;
+        for (to = from; to < count && groups[to] == groups[from]; to++)
+            best = cosines[to] > best ? cosines[to] : best;
+        for (size_t i = from; i < to; i++)
+            if (cosines[i] > SEARCH_NO_COSINE)
+                score_spread_add(spread, (double)cosines[i] + (double)(SCORE_TALK_BEST * best));
+    }
+}
+
+static void sample_chunk(const engine_answer *s, const search_part *p, const segment_chunk *c, score_spread *by_bits,
+                         score_spread *by_codes) {
+    float likely[CHUNK_DOCUMENTS], cosines[CHUNK_DOCUMENTS];
+    const float *estimates = s->cosines + p->base + c->base;
+    const search_rough *r = &s->rough;
+    size_t count = c->head.count;
+    vector_scan(cosines, &s->query, c->body.codes, c->body.scales, count);
+    for (size_t i = 0; i < count; i++) {
+        bool has_one = estimates[i] > SEARCH_NO_COSINE;
+        likely[i] = has_one ? r->middle + r->stretch * (estimates[i] - r->middle) : SEARCH_NO_COSINE;
+        if (!has_one) cosines[i] = SEARCH_NO_COSINE;
+    }
+    spread_runs(by_bits, likely, p->segment->group + c->base, count);
+    spread_runs(by_codes, cosines, p->segment->group + c->base, count);
+}
+
+/* Cosines are seldom spread so evenly as their errors: what that does to the scale is seen in a few chunks. */
+static void calibrate(engine_answer *s) {
+    score_spread by_bits = { 0, 0, 0 }, by_codes = { 0, 0, 0 };
+    size_t chunks = 0, seen = 0;
+    for (size_t i = 0; i < s->part_count; i++)
+        chunks += s->parts[i].segment->chunk_count;
+    for (size_t i = 0; i < s->part_count; i++) {
+        const index_segment *g = s->parts[i].segment;
+        for (size_t c = 0; c < g->chunk_count; c++, seen++)
+            if (seen % (chunks / SAMPLE_CHUNKS + 1) == 0 && g->chunks[c].sheet != NULL &&
+                has_codes(&g->chunks[c], s->source))
+                sample_chunk(s, &s->parts[i], &g->chunks[c], &by_bits, &by_codes);
+    }
+    score_scale bits = score_scale_of(&by_bits), codes = score_scale_of(&by_codes);
+    if (!(bits.factor > 0) || !(codes.factor > 0)) return;
+    s->rough.shift = codes.mean - bits.mean;
+    s->rough.ratio = bits.factor / codes.factor;
+}
+
 /* Cosines by codes take the form of an estimate, so that all are made into cosines in one way. */
 static void undo_stretch(engine_answer *s, size_t first, size_t count) {
     search_rough *r = &s->rough;
@@ -228,6 +278,7 @@ static void settle_estimates(engine_answer *s) {
     r->middle = (float)mean;
     r->stretch = (float)sqrt(share > 0.04 ? share : 0.04);
     r->error = (float)sqrt(wrong);
+    calibrate(s);
     for (size_t i = 0; i < s->part_count; i++) {
         const search_part *p = &s->parts[i];
         for (size_t c = 0; c < p->segment->chunk_count; c++)

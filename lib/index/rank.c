@@ -151,6 +151,8 @@ static void spread_vectors(engine_answer *s) {
         spread_part(&spread, s->cosines + p->base, p->segment->count);
     }
     s->vectors = score_scale_of(&spread);
+    s->vectors.mean += s->rough.shift;
+    s->vectors.factor /= s->rough.ratio;
 }
 
 /* The best scores so far, the least of them on top. */

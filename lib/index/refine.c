@@ -10,7 +10,7 @@
 #include "index/vector_bits.h"
 
 /* Deviations that an estimate may be too low by before its document is lost. */
-#define DOUBTS 2.5f
+#define DOUBTS 3.0f
 
 /* What a document's own cosine adds to the estimate's share of its conversation. */
 static float share_of(const engine_answer *s, const search_part *p, size_t at) {

@@ -117,6 +117,7 @@ static uar_status centre(engine_answer *s) {
 uar_status search_begin(engine_answer *s, const segment_state *segments, size_t count, uar_error *err) {
     assert(s->question.term_count <= ENGINE_TERMS_MAX && s->question.limit != 0);
     s->rough.stretch = 1;
+    s->rough.ratio = 1;
     s->engine->sheets = ENGINE_SHEETS;
     uar_status status = open_parts(s, segments, count, err);
     if (status != UAR_OK) return status;

@@ -31,6 +31,8 @@ typedef struct search_rough {
     double errors;         /* sum of squared deviations of estimates */
     float middle, stretch; /* an estimate x stands for middle + stretch * (x - middle) */
     float error;           /* the usual deviation */
+    double shift,
+        ratio; /* of a sample: the mean and the deviation of cosines beside those of what estimates stand for */
 } search_rough;
 
 struct engine_answer {

@@ -386,8 +386,8 @@ static void searches_by_bits_find_what_searches_by_codes_find(void **state) {
     }
     print_message("# of %zu hits by codes %zu are found by bits; scores are off by %.4f at most\n", wanted, common,
                   off);
-    assert_true(common * 100 >= wanted * 97);
-    assert_true(off < 0.1);
+    assert_true(common * 100 >= wanted * 98);
+    assert_true(off < 0.03);
     engine_trim(&e);
     world_dispose(&w);
 }
