@@ -8,6 +8,7 @@ void engine_init(engine *e, const uar_allocator *a, size_t cache_bytes) {
     memset(e, 0, sizeof *e);
     e->alloc = a;
     e->cache_bytes = cache_bytes;
+    e->bits_from = ENGINE_BITS_FROM;
 }
 
 static void drop_at(engine *e, size_t at) {

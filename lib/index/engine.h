@@ -43,7 +43,14 @@ typedef struct engine {
     engine_scratch scratch;
     engine_found found[ENGINE_TERMS_MAX];
     size_t body_reads; /* chunks whose bodies were read so far */
+    size_t bits_from;  /* documents from which on a search looks at bits first */
+    size_t sheets;     /* that the call in the works may still make */
 } engine;
+
+/* From so many documents on a first look by bits pays for itself: below, all codes are read as fast. */
+#define ENGINE_BITS_FROM 200000
+/* Sheets that one call makes at most, so that none pays for all of them: chunks without one are scanned by their codes. */
+#define ENGINE_SHEETS 64
 
 void engine_init(engine *e, const uar_allocator *a, size_t cache_bytes);
 /* Forget what is known of a segment; 0: of all. */
@@ -111,16 +118,21 @@ double engine_answer_slack(const engine_answer *answer);
 bool engine_answer_is_hybrid(const engine_answer *answer);
 void engine_answer_free(engine_answer *answer);
 
-/* Nearest documents of one segment by cosine of their codes, best first, at most `cap`: current ones of a type that hold at
- * `time_ms` and whose exact cosine may be `least` or more. Callers that want exact ones ask for more than they need. */
+/* Nearest documents of one segment by cosine, best first, of equal ones the later key; at most `cap`: current ones of a type
+ * that hold at `time_ms` and whose cosine is `least` or more. Exact: what the codes leave in doubt, the vectors decide. */
 typedef struct engine_near {
     int64_t key;
     float cosine;
-    float slack; /* how far the exact cosine may be off */
 } engine_near;
-uar_status engine_nearest(engine_near *out, size_t *count, size_t cap, engine *e, const float *vector, uint8_t type,
-                          int64_t time_ms, float least, const segment_state *segment, const index_source *source,
-                          uar_error *err);
+typedef struct engine_near_question {
+    const float *vector; /* of length 1 */
+    uint8_t type;
+    int64_t time_ms;
+    float least;
+} engine_near_question;
+/* `out` and `count` are untouched after a failure. */
+uar_status engine_nearest(engine_near *out, size_t *count, size_t cap, engine *e, const engine_near_question *q,
+                          const segment_state *segment, const index_source *source, uar_error *err);
 
 /* Bring a segment up to date and keep it until the next call that may let it go. */
 uar_status engine_open(index_segment **out, engine *e, const segment_state *now, const index_source *source,

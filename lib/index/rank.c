@@ -7,11 +7,8 @@
 #include "base/error.h"
 #include "index/search.h"
 
-/* What adjusting can do to a score at most, up and down. */
+/* What adjusting can make of a relevance at most. */
 #define RAISE_MOST 1.2
-#define LOWER_MOST 0.8
-/* Documents in one step of a loop that the compiler may do at once. */
-#define LANES 16
 
 /* Does the document pass the question's filters? */
 static bool passes(const engine_question *q, const document *d) {
@@ -38,7 +35,7 @@ static bool is_found(const engine_answer *s, const search_part *p, size_t at) {
     return s->is_hybrid || s->near[p->base + at] != 0 || is_of_time(s, &p->segment->documents[at]);
 }
 
-static bool is_wanted(const engine_answer *s, const search_part *p, size_t at) {
+bool search_wants(const engine_answer *s, const search_part *p, size_t at) {
     if ((p->in[at] & s->in_mask) == 0 || !is_found(s, p, at)) return false;
     return passes(&s->question, &p->segment->documents[at]);
 }
@@ -61,30 +58,24 @@ static float length_bonus(float log_length, float log_mean) {
     return (float)SCORE_LENGTH * 0.5f * (fabsf(l + 1) - fabsf(l - 1)); /* from -1 to 1, without a branch */
 }
 
-/* Everything that is the same for all documents of a search. */
-typedef struct scorer {
-    float words, log_mean, vectors, usual, small;
-} scorer;
-
-static scorer scorer_of(const engine_answer *s) {
-    return (scorer){ .words = s->best > 0 ? (float)(1 / s->best) : 0,
-                     .log_mean = s->mean_length > 0 ? (float)log(s->mean_length) : 0,
-                     .vectors = s->is_hybrid ? (float)(SCORE_VECTOR * s->vectors.factor) : 0,
-                     .usual = (float)s->vectors.mean,
-                     .small = s->is_hybrid ? (float)SCORE_PRIORS_HYBRID : 1 };
+static search_scorer scorer_of(const engine_answer *s) {
+    return (search_scorer){ .words = s->best > 0 ? (float)(1 / s->best) : 0,
+                            .log_mean = s->mean_length > 0 ? (float)log(s->mean_length) : 0,
+                            .vectors = s->is_hybrid ? (float)(SCORE_VECTOR * s->vectors.factor) : 0,
+                            .usual = (float)s->vectors.mean,
+                            .small = s->is_hybrid ? (float)SCORE_PRIORS_HYBRID : 1 };
 }
 
 /* Never below 0. Without branches, so that many are done at once. */
-static inline float relevance_of(const scorer *k, float words, float bonus, float log_length, float cosine) {
+static inline float relevance_of(const search_scorer *k, float words, float bonus, float log_length, float cosine) {
     float near = cosine > SEARCH_NO_COSINE ? cosine - k->usual : 0;
     float sum = words * k->words + k->vectors * near + k->small * (bonus + length_bonus(log_length, k->log_mean));
     return 0.5f * (sum + fabsf(sum));
 }
 
-static float relevance_at(const engine_answer *s, const search_part *p, size_t at, float cosine) {
-    scorer k = scorer_of(s);
+float search_relevance(const engine_answer *s, const search_part *p, size_t at, float cosine) {
     size_t number = p->base + at;
-    return relevance_of(&k, s->words[number], s->bonus[number], p->segment->log_length[at], cosine);
+    return relevance_of(&s->scorer, s->words[number], s->bonus[number], p->segment->log_length[at], cosine);
 }
 
 static double adjusted(const engine_answer *s, const document *d, double relevance) {
@@ -96,10 +87,10 @@ static double adjusted(const engine_answer *s, const document *d, double relevan
 static void spread_part(score_spread *spread, const float *cosines, size_t count) {
     for (size_t from = 0; from < count; from += 1024) {
         size_t to = count - from < 1024 ? count : from + 1024;
-        float sums[LANES] = { 0 }, squares[LANES] = { 0 }, seen[LANES] = { 0 };
+        float sums[SEARCH_LANES] = { 0 }, squares[SEARCH_LANES] = { 0 }, seen[SEARCH_LANES] = { 0 };
         size_t at = from;
-        for (; at + LANES <= to; at += LANES) {
-            for (size_t lane = 0; lane < LANES; lane++) {
+        for (; at + SEARCH_LANES <= to; at += SEARCH_LANES) {
+            for (size_t lane = 0; lane < SEARCH_LANES; lane++) {
                 float is_one = cosines[at + lane] > SEARCH_NO_COSINE ? 1.0f : 0.0f;
                 float value = cosines[at + lane] * is_one;
                 sums[lane] += value;
@@ -109,11 +100,19 @@ static void spread_part(score_spread *spread, const float *cosines, size_t count
         }
         for (; at < to; at++)
             if (cosines[at] > SEARCH_NO_COSINE) score_spread_add(spread, (double)cosines[at]);
-        for (size_t lane = 0; lane < LANES; lane++) {
+        for (size_t lane = 0; lane < SEARCH_LANES; lane++) {
             spread->count += (double)seen[lane];
             spread->sum += (double)sums[lane];
             spread->squares += (double)squares[lane];
         }
+    }
+}
+
+static void add_share(float *cosines, size_t count, const search_rough *r, float share) {
+    float middle = r->middle, stretch = r->stretch;
+    for (size_t i = 0; i < count; i++) {
+        float sum = middle + stretch * (cosines[i] - middle) + share;
+        cosines[i] = cosines[i] > SEARCH_NO_COSINE ? sum : SEARCH_NO_COSINE;
     }
 }
 
@@ -132,8 +131,16 @@ static void share_best(engine_answer *s, const search_part *p) {
             best = cosines[at] > best ? cosines[at] : best;
         talk[g] = best;
     }
-    for (size_t at = 0; at < p->segment->count; at++)
-        if (cosines[at] > SEARCH_NO_COSINE) cosines[at] += SCORE_TALK_BEST * talk[group[at]];
+    search_rough r = s->rough;
+    for (size_t i = 0; i < p->segment->groups.count; i++)
+        talk[i] = r.middle + r.stretch * (talk[i] - r.middle);
+    for (size_t at = 0; at < p->segment->count;) {
+        size_t end = at;
+        while (end < p->segment->count && group[end] == group[at])
+            end++;
+        add_share(cosines + at, end - at, &r, SCORE_TALK_BEST * talk[group[at]]);
+        at = end;
+    }
 }
 
 static void spread_vectors(engine_answer *s) {
@@ -144,9 +151,11 @@ static void spread_vectors(engine_answer *s) {
         spread_part(&spread, s->cosines + p->base, p->segment->count);
     }
     s->vectors = score_scale_of(&spread);
+    s->vectors.mean += s->rough.shift;
+    s->vectors.factor /= s->rough.ratio;
 }
 
-/* The best relevances so far, the least of them on top. */
+/* The best scores so far, the least of them on top. */
 typedef struct best_list {
     float *values;
     size_t count, cap;
@@ -173,55 +182,60 @@ static void best_add(best_list *b, float value) {
     b->values[at] = value;
 }
 
-static void weigh_part(float *restrict relevance, const scorer *k, const float *restrict words,
+static void weigh_part(float *restrict relevance, const search_scorer *k, const float *restrict words,
                        const float *restrict bonus, const float *restrict cosines, const float *restrict log_lengths,
                        size_t count) {
-    scorer own = *k;
+    search_scorer own = *k;
     size_t at = 0;
-    for (; at + LANES <= count; at += LANES)
-        for (size_t i = at; i < at + LANES; i++)
+    for (; at + SEARCH_LANES <= count; at += SEARCH_LANES)
+        for (size_t i = at; i < at + SEARCH_LANES; i++)
             relevance[i] = relevance_of(&own, words[i], bonus[i], log_lengths[i], cosines[i]);
     for (; at < count; at++)
         relevance[at] = relevance_of(&own, words[at], bonus[at], log_lengths[at], cosines[at]);
 }
 
-/* The first document from `at` on whose value is at least `least`, or a few before it: whole steps are passed over. */
-static size_t skip_below(const float *values, size_t at, size_t count, float least) {
-    for (; at + LANES <= count; at += LANES) {
-        unsigned any = 0;
-        for (size_t lane = 0; lane < LANES; lane++)
-            any |= values[at + lane] >= least;
-        if (any != 0) break;
-    }
-    return at;
+/* A document whose cosine is only estimated can't be among the best: what could be was settled. */
+static bool is_ready(const engine_answer *s, const search_part *p, size_t at) {
+    return !s->by_bits || s->settled[p->base + at] != 0;
 }
 
-static void find_best(best_list *best, const engine_answer *s, const search_part *p) {
+/* Documents that no adjusting could bring onto the list are passed over. */
+static void find_best(best_list *best, const engine_answer *s, const search_part *p, bool is_rough) {
     const float *relevance = s->relevance + p->base;
-    float least = best->count == best->cap ? best->values[0] : -1;
+    float least = best->count == best->cap ? best->values[0] / (float)RAISE_MOST : -1;
     for (size_t at = 0; at < p->segment->count; at++) {
-        if (at % LANES == 0) at = skip_below(relevance, at, p->segment->count, least);
+        if (at % SEARCH_LANES == 0) at = search_skip_below(relevance, at, p->segment->count, least);
         if (at == p->segment->count) break;
-        if (relevance[at] <= least || !is_wanted(s, p, at)) continue;
-        best_add(best, relevance[at]);
-        if (best->count == best->cap) least = best->values[0];
+        if (relevance[at] <= least || !(is_rough || is_ready(s, p, at)) || !search_wants(s, p, at)) continue;
+        float score = (float)adjusted(s, &p->segment->documents[at], (double)relevance[at]);
+        if (best->count == best->cap && score <= best->values[0]) continue;
+        best_add(best, score);
+        if (best->count == best->cap) least = best->values[0] / (float)RAISE_MOST;
     }
 }
 
-/* Relevance of all documents; the least that one needs to have a place on the list. */
-static float weigh(engine_answer *s, best_list *best) {
-    scorer k = scorer_of(s);
+uar_status search_floor(float *out, engine_answer *s, bool is_rough) {
+    *out = 0;
+    if (s->question.is_open) return UAR_OK;
+    best_list best = { NULL, 0, s->question.limit };
+    best.values = (float *)alloc_bytes(s->engine->alloc, best.cap * sizeof(float));
+    if (best.values == NULL) return UAR_E_NOMEM;
+    for (size_t i = 0; i < s->part_count; i++)
+        find_best(&best, s, &s->parts[i], is_rough);
+    double least = best.count == best.cap ? ((double)best.values[0] - 2 * engine_answer_slack(s)) / RAISE_MOST : 0;
+    if (least > 0) *out = (float)(least * 0.9999);
+    alloc_free(s->engine->alloc, best.values);
+    return UAR_OK;
+}
+
+static void weigh(engine_answer *s) {
+    s->scorer = scorer_of(s);
     for (size_t i = 0; i < s->part_count; i++) {
         const search_part *p = &s->parts[i];
         size_t base = p->base;
-        weigh_part(s->relevance + base, &k, s->words + base, s->bonus + base, s->cosines + base, p->segment->log_length,
-                   p->segment->count);
-        find_best(best, s, p);
+        weigh_part(s->relevance + base, &s->scorer, s->words + base, s->bonus + base, s->cosines + base,
+                   p->segment->log_length, p->segment->count);
     }
-    bool is_full = best->count == best->cap;
-    if (!is_full || s->question.is_open) return 0;
-    double least = (double)best->values[0] * (LOWER_MOST / RAISE_MOST) - 2 * engine_answer_slack(s);
-    return least > 0 ? (float)(least * 0.9999) : 0;
 }
 
 static bool comes_before(const search_entry *a, const search_entry *b) {
@@ -259,10 +273,10 @@ static uar_status collect(engine_answer *s, float least) {
         const search_part *p = &s->parts[i];
         const float *relevances = s->relevance + p->base;
         for (size_t at = 0; at < p->segment->count; at++) {
-            if (at % LANES == 0) at = skip_below(relevances, at, p->segment->count, least);
+            if (at % SEARCH_LANES == 0) at = search_skip_below(relevances, at, p->segment->count, least);
             if (at == p->segment->count) break;
             float relevance = relevances[at];
-            if (relevance < least || !is_wanted(s, p, at)) continue;
+            if (relevance < least || !is_ready(s, p, at) || !search_wants(s, p, at)) continue;
             float score = (float)adjusted(s, &p->segment->documents[at], (double)relevance);
             uar_status status = add_entry(s, &cap, (search_entry){ score, p->base + (uint32_t)at });
             if (status != UAR_OK) return status;
@@ -276,12 +290,11 @@ static uar_status collect(engine_answer *s, float least) {
 uar_status search_rank(engine_answer *s) {
     if (s->is_hybrid) spread_vectors(s);
     if (s->question.time != NULL) add_times(s);
-    best_list best = { NULL, 0, s->question.limit };
-    best.values = (float *)alloc_bytes(s->engine->alloc, best.cap * sizeof(float));
-    if (best.values == NULL) return UAR_E_NOMEM;
-    float least = weigh(s, &best);
-    alloc_free(s->engine->alloc, best.values);
-    return collect(s, least);
+    weigh(s);
+    uar_status status = s->by_bits ? search_refine(s) : UAR_OK;
+    float least = 0;
+    if (status == UAR_OK) status = search_floor(&least, s, false);
+    return status == UAR_OK ? collect(s, least) : status;
 }
 
 /* Occurrences of a term in a document. */
@@ -320,7 +333,7 @@ bool engine_answer_next(engine_answer *s, engine_hit *out) {
     const document *d = &p->segment->documents[at];
     double lexical = s->ideal > 0 ? (double)s->words[top.number] / s->ideal : 0;
     double own = own_share(s, top.number, d->length);
-    double relevance = (double)relevance_at(s, p, at, s->cosines[top.number]);
+    double relevance = (double)search_relevance(s, p, at, s->cosines[top.number]);
     *out = (engine_hit){ .key = d->key,
                          .score = adjusted(s, d, relevance),
                          .relevance = relevance,
@@ -339,7 +352,7 @@ void engine_answer_rescore(const engine_answer *s, engine_hit *hit, const float 
     float centred = vector_dot(s->centred, vector, s->source->dims) +
                     SCORE_TALK_BEST * s->talk[p->group_base + p->segment->group[at]];
     hit->cosine = (double)vector_dot(s->question.vector, vector, s->source->dims);
-    hit->relevance = (double)relevance_at(s, p, at, centred);
+    hit->relevance = (double)search_relevance(s, p, at, centred);
     hit->score = adjusted(s, &p->segment->documents[at], hit->relevance);
 }
 

@@ -44,7 +44,7 @@ static uar_status lay_out(engine_answer *s) {
     s->window = (float *)carve(&at, s->documents, sizeof(float));
     s->touched = (uint32_t *)carve(&at, s->documents, sizeof(uint32_t));
     s->near = (uint8_t *)carve(&at, s->documents, 1);
-    s->holds = (uint8_t *)carve(&at, s->documents, 1);
+    s->holds = s->settled = (uint8_t *)carve(&at, s->documents, 1);
     s->talk = (float *)carve(&at, s->groups, sizeof(float));
     s->talk_own = (float *)carve(&at, s->groups, sizeof(float));
     s->touched_groups = (uint32_t *)carve(&at, s->groups, sizeof(uint32_t));
@@ -106,6 +106,8 @@ static uar_status centre(engine_answer *s) {
             if (s->parts[p].segment->vector_sum != NULL) sum += s->parts[p].segment->vector_sum[d];
         s->centred[d] = s->question.vector[d] - SCORE_COMMON * sum / (float)vectors;
     }
+    /* `holds` is in use when a time is asked about; an open search may want every document. */
+    s->by_bits = s->documents >= s->engine->bits_from && !s->question.as_of && !s->question.is_open;
     if (!vector_normalise(s->centred, dims)) memcpy(s->centred, s->question.vector, dims * sizeof(float));
     uar_status status = vector_query_init(&s->query, s->engine->alloc, s->centred, dims);
     s->has_query = status == UAR_OK;
@@ -114,6 +116,9 @@ static uar_status centre(engine_answer *s) {
 
 uar_status search_begin(engine_answer *s, const segment_state *segments, size_t count, uar_error *err) {
     assert(s->question.term_count <= ENGINE_TERMS_MAX && s->question.limit != 0);
+    s->rough.stretch = 1;
+    s->rough.ratio = 1;
+    s->engine->sheets = ENGINE_SHEETS;
     uar_status status = open_parts(s, segments, count, err);
     if (status != UAR_OK) return status;
     status = lay_out(s);

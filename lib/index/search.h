@@ -20,6 +20,21 @@ typedef struct search_entry {
     uint32_t number;
 } search_entry;
 
+/* Everything that is the same for all documents of a search. */
+typedef struct search_scorer {
+    float words, log_mean, vectors, usual, small;
+} search_scorer;
+
+/* What a search by bits knows of its estimates, and how they become cosines that spread as true ones do. */
+typedef struct search_rough {
+    score_spread spread;
+    double errors;         /* sum of squared deviations of estimates */
+    float middle, stretch; /* an estimate x stands for middle + stretch * (x - middle) */
+    float error;           /* the usual deviation */
+    double shift,
+        ratio; /* of a sample: the mean and the deviation of cosines beside those of what estimates stand for */
+} search_rough;
+
 struct engine_answer {
     engine *engine;
     engine_question question;
@@ -44,11 +59,16 @@ struct engine_answer {
     float *relevance;   /* is `own`, when words are done */
     double best, ideal; /* of `words`: the most that was earned, the most that could be */
     double rarities[ENGINE_TERMS_MAX];
+    bool has_words; /* some document has a word of the question */
     bool is_hybrid;
     float *centred; /* the question without what vectors have in common, of length 1 */
     vector_query query;
     bool has_query;
-    float widest; /* scale of codes */
+    float widest;     /* scale of codes */
+    bool by_bits;     /* cosines are estimates until refined */
+    uint8_t *settled; /* of each document, in a search by bits: its cosine is by codes, or it has none. Is `holds` */
+    search_rough rough;
+    search_scorer scorer;
     score_scale vectors;
     search_entry *entries; /* a heap, the best on top */
     size_t entry_count;
@@ -60,6 +80,8 @@ uar_status search_begin(engine_answer *s, const segment_state *segments, size_t 
  * segment_release when the chunk has none. `since`: clock of the engine before the search. */
 uar_status search_take_body(segment_chunk *out, engine *e, uint64_t since, index_segment *segment, size_t at,
                             const index_source *source, uar_error *err);
+/* Make the sheet of a chunk that has a body, if it has none and there is room and time for it. */
+uar_status search_take_sheet(engine *e, uint64_t since, index_segment *segment, size_t at);
 /* Find the postings of all terms and the cosines of all documents, chunk by chunk. */
 uar_status search_gather(engine_answer *s, uar_error *err);
 /* From postings to `words`. */
@@ -67,6 +89,27 @@ void search_words(engine_answer *s);
 /* From words and cosines to the heap of entries. */
 uar_status search_rank(engine_answer *s);
 void search_end(engine_answer *s);
+/* Settle every document that may be among the best, with the best cosine of its conversation. `relevance` is weighed. */
+uar_status search_refine(engine_answer *s);
+
+/* The least relevance that a document needs to be among the best, by those that were weighed so far; by estimates only
+ * with `is_rough`. */
+uar_status search_floor(float *out, engine_answer *s, bool is_rough);
+bool search_wants(const engine_answer *s, const search_part *p, size_t at);
+float search_relevance(const engine_answer *s, const search_part *p, size_t at, float cosine);
+
+/* Documents in one step of a loop that the compiler may do at once. */
+#define SEARCH_LANES 16
+/* The first place from `at` on whose value is at least `least`, or a few before it: whole steps are passed over. */
+static inline size_t search_skip_below(const float *values, size_t at, size_t count, float least) {
+    for (; at + SEARCH_LANES <= count; at += SEARCH_LANES) {
+        unsigned any = 0;
+        for (size_t lane = 0; lane < SEARCH_LANES; lane++)
+            any |= values[at + lane] >= least;
+        if (any != 0) break;
+    }
+    return at;
+}
 
 /* The part that a document is in. */
 const search_part *search_part_of(const engine_answer *s, uint32_t number);

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "index/segment_link.h"
-#include "index/vector.h"
+#include "index/vector_bits.h"
 
 /* Loose documents, dead ones too, at which all is set up anew. */
 #define LOOSE_MOST 4096
@@ -30,17 +30,18 @@ void segment_release(const index_segment *s, segment_chunk *c) {
 }
 
 void segment_drop_bodies(index_segment *s) {
-    for (size_t i = 0; i < s->chunk_count; i++)
+    for (size_t i = 0; i < s->chunk_count; i++) {
         segment_release(s, &s->chunks[i]);
+        alloc_free(s->alloc, s->chunks[i].sheet);
+        s->chunks[i].sheet = NULL;
+    }
     s->body_bytes = 0;
 }
 
 void segment_dispose(index_segment *s) {
     segment_drop_bodies(s);
-    for (size_t i = 0; i < s->chunk_count; i++) {
+    for (size_t i = 0; i < s->chunk_count; i++)
         alloc_free(s->alloc, s->chunks[i].sums);
-        alloc_free(s->alloc, s->chunks[i].rests);
-    }
     alloc_free(s->alloc, s->chunks);
     alloc_free(s->alloc, s->documents);
     alloc_free(s->alloc, s->before);
@@ -58,6 +59,10 @@ void segment_dispose(index_segment *s) {
 
 size_t segment_body_cost(const segment_chunk *c) {
     return chunk_body_size(&c->head) + CHUNK_ALIGN;
+}
+
+size_t segment_sheet_cost(const segment_chunk *c) {
+    return vector_bits_size(c->head.dims, c->head.count);
 }
 
 uar_status segment_read_body(segment_chunk *out, const index_segment *s, size_t at, const index_source *source,
@@ -191,11 +196,14 @@ static uar_status take_chunk(index_segment *s, segment_chunk *c, index_segment *
         c->block = known->block;
         c->body = known->body;
         c->sums = known->sums;
-        c->rests = known->rests;
+        c->sheet = known->sheet;
+        c->error = known->error;
+        c->scale = known->scale;
         known->block = NULL;
         known->sums = NULL;
-        known->rests = NULL;
+        known->sheet = NULL;
         if (c->block != NULL) s->body_bytes += segment_body_cost(c);
+        if (c->sheet != NULL) s->body_bytes += segment_sheet_cost(c);
     } else {
         status = segment_read_documents(to, c, s->alloc, source, err);
     }

@@ -17,10 +17,12 @@ typedef struct segment_chunk {
     chunk_place place;
     chunk_head head;
     chunk_seals seals;
-    uint32_t base; /* number of its first document */
-    float *sums;   /* of its vectors; NULL: it has none of the source's model */
-    float *rests;  /* of its vectors, for a first look at their heads; NULL: nobody has looked yet */
-    void *block;   /* NULL: its body isn't in memory */
+    uint32_t base;      /* number of its first document */
+    float *sums;        /* of its vectors; NULL: it has none of the source's model */
+    void *block;        /* NULL: its body isn't in memory */
+    float *sheet;       /* of its codes, for a first look (vector_bits.h); only beside a block. NULL: not made yet */
+    float error, scale; /* with a sheet: the largest error of a row and the largest scale */
+    float apart;        /* how far the question of the search in the works is from the sheet's centre */
     chunk_view body;
 } segment_chunk;
 
@@ -79,7 +81,7 @@ typedef struct index_segment {
         *vector_sum; /* of the vectors that chunks and loose documents brought; NULL: no vectors. Older copies count. */
     uint64_t vectors;
     size_t bytes;      /* without bodies */
-    size_t body_bytes; /* bodies in memory */
+    size_t body_bytes; /* bodies and sheets in memory */
 } index_segment;
 
 void segment_init(index_segment *s, const uar_allocator *a);
@@ -97,6 +99,8 @@ uar_status segment_read_body(segment_chunk *out, const index_segment *s, size_t 
 void segment_release(const index_segment *s, segment_chunk *c);
 /* Bytes that the body takes in memory. */
 size_t segment_body_cost(const segment_chunk *c);
+/* Bytes of the sheet that it has or would have. */
+size_t segment_sheet_cost(const segment_chunk *c);
 /* Let go of all bodies. */
 void segment_drop_bodies(index_segment *s);
 

@@ -39,6 +39,8 @@ typedef struct index_source {
      * they are now, each once; some may come in both parts. */
     uar_status (*loose)(void *ctx, const segment_state *now, int64_t after, int64_t since, document_fn each, void *arg,
                         uar_error *err);
+    /* The vector of a document, dims numbers, if it has one of the model. NULL: nobody looks for the nearest. */
+    uar_status (*vector)(void *ctx, int64_t key, float *out, bool *found, uar_error *err);
 } index_source;
 
 #endif

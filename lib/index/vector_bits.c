@@ -6,14 +6,19 @@
  * factor * (q - centre)·b + centre·r, factor = r·r / r·b. `offset` is the part that the query doesn't change,
  * centre·r - factor * centre·b. Were the direction of what b misses of r a random one, the estimate would be off by
  * |q - centre| * error, error = factor * sqrt(1 - (r·b)² / (r·r * dims)), as a deviation.
+ *
+ * It is off by no more than sqrt(dims) * error * |w|, whatever its direction, where w is the part of q - centre that is at
+ * right angles to r: the part along r is estimated without fault. And |w| is at most |q - v|.
  */
 #include "index/vector_bits.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* Deviations that a row may be underestimated by before it is lost. */
-#define DEVIATIONS 2.3f
+/* The most that the squared lengths of a stored vector and a query may make together. */
+#define LENGTHS_MOST 2.0201f
+/* What single precision may take from a sum of a few hundred products. */
+#define ROUNDING 1e-5f
 
 typedef struct sheet_view {
     const float *centre, *offsets, *factors, *errors;
@@ -119,22 +124,54 @@ uar_status vector_bits_build(float *sheet, const uar_allocator *a, const int8_t 
 /* Rows at a time: their sums fit into the stack. */
 #define SCAN_ROWS 1024
 
-void vector_bits_scan(float *highs, const vector_query *q, const float *sheet, size_t total, size_t first,
-                      size_t count) {
-    assert(first % VECTOR_GROUP == 0 && first + count <= total);
+/* Estimates as if each sum over bits were `more` larger, and `above` errors more. */
+static void scan(float *out, const vector_query *q, const float *sheet, size_t total, float more, float above) {
     sheet_view s = view_sheet(sheet, q->dims, total);
     float along = vector_dot(q->v, s.centre, q->dims);
-    float apart = vector_dot(s.centre, s.centre, q->dims) + 1 - 2 * along;
-    float slack = DEVIATIONS * sqrtf(apart > 0 ? apart : 0);
+    float shift = q->bit_shift - more;
     int32_t sums[SCAN_ROWS];
-    for (size_t end = first + count; first < end; first += SCAN_ROWS, highs += SCAN_ROWS) {
-        size_t some = end - first < SCAN_ROWS ? end - first : SCAN_ROWS;
+    for (size_t first = 0; first < total; first += SCAN_ROWS, out += SCAN_ROWS) {
+        size_t some = total - first < SCAN_ROWS ? total - first : SCAN_ROWS;
         size_t whole = (some + VECTOR_GROUP - 1) / VECTOR_GROUP * VECTOR_GROUP;
         q->kernel->bit_sums(sums, &q->operand, s.bits + first * (q->operand.stride / 8), whole);
         const float *offsets = s.offsets + first, *factors = s.factors + first, *errors = s.errors + first;
-        for (size_t r = 0; r < some; r++) {
-            float signed_sum = (float)sums[r] * q->bit_step - q->bit_shift;
-            highs[r] = along + offsets[r] + factors[r] * signed_sum + errors[r] * slack;
-        }
+        for (size_t r = 0; r < some; r++)
+            out[r] = along + offsets[r] + factors[r] * ((float)sums[r] * q->bit_step - shift) + errors[r] * above;
     }
+}
+
+const float *vector_bits_errors(const float *sheet, size_t dims, size_t count) {
+    return view_sheet(sheet, dims, count).errors;
+}
+
+float vector_bits_estimate(float *cosines, const vector_query *q, const float *sheet, size_t count) {
+    scan(cosines, q, sheet, count, 0, 0);
+    float square = vector_dot(sheet, sheet, q->dims) + 1 - 2 * vector_dot(q->v, sheet, q->dims);
+    return sqrtf(square > 0 ? square : 0);
+}
+
+static float widest(const float *scales, size_t count) {
+    float most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = scales[i] > most ? scales[i] : most;
+    return most;
+}
+
+size_t vector_bits_sift(uint32_t *which, const vector_query *q, float least, const float *sheet, const float *scales,
+                        size_t count) {
+    float highs[SCAN_ROWS];
+    assert(count <= SCAN_ROWS);
+    float root = sqrtf((float)q->dims), square = LENGTHS_MOST - 2 * least, wide = widest(scales, count);
+    /* To what the codes stand for, not to the vector. */
+    float reach = (square > 0 ? sqrtf(square) : 0) + wide * 0.501f * root;
+    /* Each code of the table is off by half a step at most, and bit_step is two of them. */
+    float off = q->bit_step * 0.2501f * (float)q->dims;
+    scan(highs, q, sheet, count, off, root * reach * 1.0001f);
+    float floor = least - q->margin - ROUNDING;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        which[n] = (uint32_t)i;
+        n += highs[i] + scales[i] * q->slack >= floor && scales[i] > 0;
+    }
+    return n;
 }

@@ -88,6 +88,7 @@ static void lay_word(engine_answer *s, size_t t) {
     const engine_found *f = &s->engine->found[t];
     s->rarities[t] = score_rarity((uint64_t)s->records, f->count);
     s->ideal += s->rarities[t];
+    s->has_words = s->has_words || f->count != 0;
     stroke k = { .s = s,
                  .length = score_curve_of(s->mean_length),
                  .window = score_curve_of(s->mean_window),
@@ -108,7 +109,7 @@ static void lay_bonus(engine_answer *s, const engine_found *f, float bonus) {
     }
 }
 
-/* What the conversation earned goes to its documents. */
+/* What the conversation earned goes to its documents. One that earned nothing has none that did. */
 static void add_talk(engine_answer *s, const search_part *p) {
     float *words = s->words + p->base;
     const float *talk = s->talk + p->group_base;
@@ -116,11 +117,20 @@ static void add_talk(engine_answer *s, const search_part *p) {
     const uint8_t *in = p->in;
     uint8_t mask = s->in_mask;
     float best = 0;
-    for (size_t i = 0; i < p->segment->count; i++) {
-        float sum = words[i] + talk[group[i]];
-        sum = (in[i] & mask) != 0 && sum > 0 ? sum : 0;
-        words[i] = sum;
-        best = sum > best ? sum : best;
+    for (size_t i = 0; i < p->segment->count;) {
+        uint32_t g = group[i];
+        float more = talk[g];
+        if (!(more > 0)) {
+            while (i < p->segment->count && group[i] == g)
+                i++;
+            continue;
+        }
+        for (; i < p->segment->count && group[i] == g; i++) {
+            float sum = words[i] + more;
+            sum = (in[i] & mask) != 0 && sum > 0 ? sum : 0;
+            words[i] = sum;
+            best = sum > best ? sum : best;
+        }
     }
     if ((double)best > s->best) s->best = (double)best;
 }
@@ -137,6 +147,6 @@ void search_words(engine_answer *s) {
         for (size_t i = 0; i < f->count; i++)
             s->bonus[f->at[i]] += (float)SCORE_ASKS;
     }
-    for (size_t p = 0; p < s->part_count; p++)
+    for (size_t p = 0; p < s->part_count && s->has_words; p++)
         add_talk(s, &s->parts[p]);
 }

@@ -88,13 +88,13 @@ typedef struct meeting {
 static uar_status find_near(meeting *out, const entry *d, uar_memory *m, arena *ar, uar_error *err) {
     double threshold = m->embedder.repeat_threshold;
     if (!(threshold > 0) || d->vector == NULL) return UAR_E_NOT_FOUND;
-    shelf_near near[NEAR_CANDIDATES];
+    engine_near near[NEAR_CANDIDATES];
     size_t count = 0;
     uar_status status =
         shelf_nearest(near, &count, NEAR_CANDIDATES, m, d->v.seg, d->v.r.type, d->vector, threshold, err);
     for (size_t i = 0; status == UAR_OK && i < count && (double)near[i].cosine >= threshold; i++) {
         near_verdict verdict = NEAR_DIFFERENT;
-        status = version_load(&out->old, &m->database, near[i].num, ar, err);
+        status = version_load(&out->old, &m->database, near[i].key, ar, err);
         if (status != UAR_OK || !repeats(d, &out->old)) continue;
         status = near_compare(&verdict, &m->alloc, out->old.r.content, d->v.r.content);
         if (status != UAR_OK) return error_plain(err, status);

@@ -27,16 +27,12 @@ void shelf_settle(uar_memory *m, bool is_committed);
 /* Give back all memory that is kept between calls. With the lock, outside a transaction. */
 void shelf_trim(uar_memory *m);
 
-typedef struct shelf_near {
-    int64_t num;
-    float cosine;
-} shelf_near;
-
 /* Nearest current documents of one segment and type by cosine, best first, at most `cap`; exact. Only those with a vector
  * of the memory's model that hold now and are not below `least`. `vector` has length 1. Inside a transaction it sees what
  * that wrote. */
-uar_status shelf_nearest(shelf_near *out, size_t *count, size_t cap, uar_memory *m, int64_t seg, uar_memory_type type,
+uar_status shelf_nearest(engine_near *out, size_t *count, size_t cap, uar_memory *m, int64_t seg, uar_memory_type type,
                          const float *vector, double least, uar_error *err);
+
 /* Searchable rows without a vector of the memory's model, oldest first, behind row `after`, at most `cap`. */
 uar_status shelf_unembedded(int64_t *nums, size_t *count, size_t cap, uar_memory *m, int64_t after, uar_error *err);
 /* How many searchable rows have no vector of the memory's model. */

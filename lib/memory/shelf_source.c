@@ -162,6 +162,10 @@ static uar_status list_loose(void *ctx, const segment_state *now, int64_t after,
     return visit(&q, m, each, arg, err);
 }
 
+static uar_status read_vector(void *ctx, int64_t key, float *out, bool *found, uar_error *err) {
+    return shelf_vector(out, found, (uar_memory *)ctx, key, err);
+}
+
 bool shelf_has_vectors(const uar_memory *m) {
     return m->embed.model != 0 && !embed_is_lexical(m);
 }
@@ -173,7 +177,8 @@ index_source shelf_source(uar_memory *m) {
                            .model = (uint64_t)m->embed.model,
                            .chunks = list_chunks,
                            .read = read_chunk,
-                           .loose = list_loose };
+                           .loose = list_loose,
+                           .vector = read_vector };
 }
 
 /* The first character of a segment's key is the number of its scope. */

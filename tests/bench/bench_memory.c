@@ -4,7 +4,8 @@
  * costs is not in it: this one draws its vectors from the words of a text and tells how long it took, and each question's
  * vector is known before it is asked.
  *
- * Names of parts (`words`, `hybrid`, `near`) as arguments: only these are run. Files lie in TMPDIR.
+ * Names of parts (`words`, `hybrid`, `near`) as arguments: only these are run. `large`, or `large=RECORDS`, is run only when
+ * it is named: a million records, or as many as it says, with vectors. Files lie in TMPDIR.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -13,7 +14,9 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "memory/service.h"
 #include "memory_texts.h"
+#include "vector_sets.h"
 
 #define FEW 10000
 #define MANY 100000
@@ -30,13 +33,14 @@ typedef struct setting {
     const uar_embedder *embedder;
     const char *name;
     uar_memory *memory;
+    size_t cache_bytes; /* 0: enough for MANY */
 } setting;
 
 static void open_memory(setting *s) {
     uar_memory_options options;
     uar_memory_options_init(&options);
     options.embedder = s->embedder;
-    options.cache_bytes = (size_t)256 << 20;
+    options.cache_bytes = s->cache_bytes != 0 ? s->cache_bytes : (size_t)256 << 20;
     s->memory = uar_memory_open(s->path, &options);
     if (uar_memory_state(s->memory, NULL) != UAR_MEMORY_READY) bench_give_up("the memory doesn't open");
 }
@@ -101,15 +105,19 @@ static void add_batches(lap *sum, setting *s, uint64_t from, uint64_t to, size_t
     }
 }
 
-static void ask(setting *s, uint64_t at, size_t *found) {
-    char text[TEXTS_LONGEST];
-    size_t len = texts_question(text, at);
+static void ask_text(setting *s, const char *text, size_t len, size_t *found) {
     uar_memory_hits *hits = NULL;
     if (uar_memory_search_sync(&hits, s->memory, who(), uar_str_n(text, len), NULL, LIMIT, NULL) != UAR_OK)
         bench_give_up("a search fails");
     *found += hits->count;
     bench_check(strcmp(hits->mode, s->embedder != NULL ? "hybrid" : "lexical") == 0, "searches use what they should");
     uar_memory_hits_free(hits);
+}
+
+static void ask(setting *s, uint64_t at, size_t *found) {
+    char text[TEXTS_LONGEST];
+    size_t len = texts_question(text, at);
+    ask_text(s, text, len, found);
 }
 
 /* Each question is asked twice: the second time its vector is known, and that time counts. */
@@ -418,6 +426,85 @@ static void measure_near(const char *folder) {
     remove_files(without.path);
 }
 
+/* ---- many more ---- */
+
+#define LARGE 1000000
+#define LARGE_QUESTIONS 100
+
+static uar_memory_hits *hits_of(setting *s, const char *text, size_t len) {
+    uar_memory_hits *hits = NULL;
+    if (uar_memory_search_sync(&hits, s->memory, who(), uar_str_n(text, len), NULL, LIMIT, NULL) != UAR_OK)
+        bench_give_up("a search fails");
+    return hits;
+}
+
+/* Share of the hits of a search that reads all codes that one by bits finds as well. */
+static double recall_of(setting *s, const char *text, size_t len) {
+    uar_memory_hits *by_bits = hits_of(s, text, len);
+    size_t from = s->memory->shelf.engine.bits_from, common = 0;
+    s->memory->shelf.engine.bits_from = SIZE_MAX;
+    uar_memory_hits *by_codes = hits_of(s, text, len);
+    s->memory->shelf.engine.bits_from = from;
+    for (size_t i = 0; i < by_codes->count; i++)
+        for (size_t k = 0; k < by_bits->count; k++)
+            common += memcmp(&by_codes->hits[i].record.id, &by_bits->hits[k].record.id, sizeof(uar_uuid)) == 0;
+    double share = (double)common / (double)by_codes->count;
+    uar_memory_hits_free(by_bits);
+    uar_memory_hits_free(by_codes);
+    return share;
+}
+
+/* Questions whose words are found, or only their vectors. */
+static void search_large(setting *s, uint64_t records, bool is_strange) {
+    static double ms[LARGE_QUESTIONS];
+    size_t found = 0;
+    double recall = 0;
+    for (size_t i = 0; i < LARGE_QUESTIONS; i++) {
+        char text[TEXTS_LONGEST * 2];
+        uint64_t at = (uint64_t)i * 7919 % records;
+        size_t len = is_strange ? texts_strange_question(text, at) : texts_question(text, at);
+        ask_text(s, text, len, &found);
+        uint64_t began = bench_now();
+        ask_text(s, text, len, &found);
+        ms[i] = (double)(bench_now() - began) / 1e6;
+        recall += recall_of(s, text, len) / LARGE_QUESTIONS;
+    }
+    const char *what = is_strange ? "vectors_alone" : "hybrid";
+    char name[64];
+    snprintf(name, sizeof name, "%s.%llu.p50", what, (unsigned long long)records);
+    report(s, name, bench_quantile(ms, LARGE_QUESTIONS, 0.5), "ms", is_strange ? BENCH_BELOW : BENCH_FACT, 15);
+    snprintf(name, sizeof name, "%s.%llu.p95", what, (unsigned long long)records);
+    report(s, name, bench_quantile(ms, LARGE_QUESTIONS, 0.95), "ms", BENCH_FACT, 0);
+    snprintf(name, sizeof name, "%s.%llu.recall", what, (unsigned long long)records);
+    report(s, name, recall, "of the first 10 by codes", BENCH_ABOVE, 0.99);
+}
+
+static void measure_large(const char *folder, uint64_t records) {
+    setting s = { .name = "large", .embedder = &texts_embedder, .cache_bytes = (size_t)1 << 30 };
+    snprintf(s.path, sizeof s.path, "%s/large.db", folder);
+    open_memory(&s);
+    lap took = { 0, 0 };
+    size_t found = 0;
+    add_batches(&took, &s, 0, records, BATCH_MOST);
+    report(&s, "adds.by_1000", (double)records / took.wall, "a second", BENCH_FACT, 0);
+    report(&s, "adds.by_1000.cpu", (double)records / took.cpu, "a second", BENCH_FACT, 0);
+    uar_memory_free(s.memory);
+    set_settle();
+    size_t before = set_resident();
+    uint64_t began = bench_now();
+    open_memory(&s);
+    ask(&s, 1, &found);
+    report(&s, "cold_open", (double)(bench_now() - began) / 1e6, "ms", BENCH_FACT, 0);
+    /* Each search makes some of the sheets. */
+    for (uint64_t i = 0; i < records / 1024 / ENGINE_SHEETS + 1; i++)
+        ask(&s, i, &found);
+    search_large(&s, records, false);
+    search_large(&s, records, true);
+    report(&s, "resident", (double)(set_resident() - before) / 1e6, "MB", BENCH_FACT, 0);
+    uar_memory_free(s.memory);
+    remove_files(s.path);
+}
+
 /* ---- all of it ---- */
 
 static void report_adds(const setting *s, const char *what, double count, lap took, bool has_aim) {
@@ -485,6 +572,9 @@ int main(int argc, char **argv) {
     if (is_asked_for("words", argc, argv)) measure_beside_bare(folder, "words", NULL);
     if (is_asked_for("hybrid", argc, argv)) measure_beside_bare(folder, "hybrid", &texts_embedder);
     if (is_asked_for("near", argc, argv)) measure_near(folder);
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], "large", 5) == 0)
+            measure_large(folder, argv[i][5] == '=' ? strtoull(argv[i] + 6, NULL, 10) : LARGE);
     (void)rmdir(folder);
     return bench_end();
 }

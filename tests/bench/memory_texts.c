@@ -75,6 +75,19 @@ size_t texts_question(char out[TEXTS_LONGEST], uint64_t at) {
     return len;
 }
 
+/* No syllable has it, and vectors don't hear it. */
+#define SILENT 'q'
+
+size_t texts_strange_question(char out[TEXTS_LONGEST], uint64_t at) {
+    char plain[TEXTS_LONGEST];
+    size_t len = texts_question(plain, at), n = 0;
+    for (size_t i = 0; i <= len; i++) {
+        if (i == len || plain[i] == ' ') out[n++] = SILENT;
+        out[n++] = plain[i];
+    }
+    return n - 1;
+}
+
 static void add_word(float *out, uint64_t word) {
     for (size_t i = 0; i < TEXTS_DIMS; i += 8) {
         uint64_t x = mix(word + i);
@@ -89,7 +102,7 @@ void texts_embed(float out[TEXTS_DIMS], uar_str text) {
         out[i] = 0.3f;
     for (size_t i = 0; i <= text.len; i++) {
         if (i < text.len && text.ptr[i] != ' ')
-            word = mix(word ^ (uint8_t)text.ptr[i]);
+            word = text.ptr[i] != SILENT ? mix(word ^ (uint8_t)text.ptr[i]) : word;
         else if (word != 0)
             add_word(out, word), word = 0;
     }

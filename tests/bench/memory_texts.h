@@ -17,6 +17,8 @@
 size_t texts_passage(char out[TEXTS_LONGEST], uint64_t at);
 /* A question of 5 to 9 words about text number `at`: some of its words, some others. */
 size_t texts_question(char out[TEXTS_LONGEST], uint64_t at);
+/* The same question in words that no text has, but with the same vector. */
+size_t texts_strange_question(char out[TEXTS_LONGEST], uint64_t at);
 /* Vector of any text, of length 1: those of texts with words in common are near. */
 void texts_embed(float out[TEXTS_DIMS], uar_str text);
 extern const uar_embedder texts_embedder;

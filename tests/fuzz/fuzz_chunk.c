@@ -45,7 +45,7 @@ static void search(const stored *s, const uar_allocator *a, const chunk_head *he
     engine_init(&e, a, SIZE_MOST);
     float vector[64] = { 0.6f, 0.8f };
     size_t dims = head->dims <= 64 ? head->dims : 0;
-    index_source source = { (void *)(uintptr_t)s, dims, head->model, list_chunks, read_chunk, no_loose };
+    index_source source = { (void *)(uintptr_t)s, dims, head->model, list_chunks, read_chunk, no_loose, NULL };
     engine_term terms[3] = { { 0, ENGINE_WORD }, { UINT64_MAX, ENGINE_OPENING }, { 0, ENGINE_ASKS } };
     size_t ids_at = chunk_body_at(head);
     for (size_t i = 0; i < 3 && ids_at + i * 8 + 8 <= s->size; i++)

@@ -267,8 +267,17 @@ static inline uar_status world_loose(void *ctx, const segment_state *now, int64_
     return UAR_OK;
 }
 
+static inline uar_status world_vector(void *ctx, int64_t key, float *out, bool *found, uar_error *err) {
+    const world *w = (const world *)ctx;
+    (void)err;
+    const world_document *d = &w->documents[key - 1];
+    *found = d->is_alive && d->item.vector != NULL;
+    if (*found) memcpy(out, d->vector, w->dims * sizeof *out);
+    return UAR_OK;
+}
+
 static inline index_source world_source(world *w) {
-    return (index_source){ w, w->dims, 5, world_chunks, world_read, world_loose };
+    return (index_source){ w, w->dims, 5, world_chunks, world_read, world_loose, world_vector };
 }
 
 static inline void world_init(world *w, const uar_allocator *a, uint64_t seed, size_t dims) {

@@ -274,8 +274,7 @@ static void several_segments_are_one_corpus(void **state) {
 }
 
 /* Fail at each allocation, once and for good; the engine must answer rightly afterwards and hold nothing it shouldn't. */
-static void a_search_survives_the_failure_of_each_allocation(void **state) {
-    (void)state;
+static void expect_survival(size_t bits_from) {
     for (int for_good = 0; for_good < 2; for_good++) {
         world w;
         world_init(&w, &alloc_default, 61, WORLD_DIMS);
@@ -287,6 +286,7 @@ static void a_search_survives_the_failure_of_each_allocation(void **state) {
             probe_alloc_init(&probe);
             engine e;
             engine_init(&e, &probe.door, (size_t)64 << 20);
+            e.bits_from = bits_from;
             asked a;
             make_question(&w, &a, true);
             index_source source = world_source(&w);
@@ -298,6 +298,7 @@ static void a_search_survives_the_failure_of_each_allocation(void **state) {
             assert_int_equal(status, failed ? UAR_E_NOMEM : UAR_OK);
             assert_true((status == UAR_OK) == (answer != NULL));
             engine_answer_free(answer);
+            e.bits_from = SIZE_MAX;
             compare(&w, &e, &a);
             engine_trim(&e);
             assert_int_equal(probe.alive, 0);
@@ -307,35 +308,109 @@ static void a_search_survives_the_failure_of_each_allocation(void **state) {
     }
 }
 
-static void the_nearest_are_those_of_a_scan_of_all(void **state) {
+static void a_search_survives_the_failure_of_each_allocation(void **state) {
+    (void)state;
+    expect_survival(SIZE_MAX);
+    expect_survival(0);
+}
+
+/* Conversations about something, so that vectors have near ones, and one document without a conversation now and then. */
+static void grow_talks(world *w, size_t count) {
+    float topic[WORLD_DIMS];
+    uint64_t group = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i % 20 == 0) world_unit(w, topic);
+        if (i % 20 == 0) group = 100 + i;
+        world_add(w);
+        world_document *d = &w->documents[w->count - 1];
+        d->item.at.group = world_below(w, 10) == 0 ? 0 : group;
+        for (size_t k = 0; k < WORLD_DIMS; k++)
+            d->vector[k] += 0.7f * topic[k];
+        assert_true(vector_normalise(d->vector, WORLD_DIMS));
+    }
+}
+
+typedef struct ranking {
+    int64_t keys[10];
+    double scores[10];
+    size_t count;
+} ranking;
+
+static ranking rank_by(engine *e, world *w, const asked *a, size_t bits_from) {
+    ranking r = { .count = 0 };
+    index_source source = world_source(w);
+    engine_answer *answer = NULL;
+    e->bits_from = bits_from;
+    assert_int_equal(engine_search(&answer, e, &a->question, &w->state, 1, &source, NULL), UAR_OK);
+    engine_hit hit;
+    while (r.count < 10 && engine_answer_next(answer, &hit)) {
+        r.keys[r.count] = hit.key;
+        r.scores[r.count++] = hit.score;
+    }
+    engine_answer_free(answer);
+    return r;
+}
+
+static size_t count_common(const ranking *a, const ranking *b) {
+    size_t common = 0;
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t k = 0; k < b->count; k++)
+            common += a->keys[i] == b->keys[k];
+    return common;
+}
+
+static void searches_by_bits_find_what_searches_by_codes_find(void **state) {
     (void)state;
     world w;
     engine e;
-    world_init(&w, &alloc_default, 71, WORLD_DIMS);
+    world_init(&w, &alloc_default, 91, WORLD_DIMS);
     engine_init(&e, &alloc_default, (size_t)64 << 20);
-    grow(&w, 500, 100);
-    for (int i = 0; i < 60; i++)
-        world_change(&w);
-    index_source source = world_source(&w);
-    for (int i = 0; i < 40; i++) {
-        float v[WORLD_DIMS];
-        world_unit(&w, v);
-        engine_near near[10];
-        size_t count = 0;
-        assert_int_equal(engine_nearest(near, &count, 10, &e, v, 2, WORLD_NOW, -1, &w.state, &source, NULL), UAR_OK);
-        size_t better = 0, fit = 0;
-        for (size_t d = 0; d < w.count; d++) {
-            const world_document *o = &w.documents[d];
-            if (!o->is_alive || !o->item.at.is_current || o->item.at.type != 2 || o->item.vector == NULL ||
-                o->item.at.valid_until_ms <= WORLD_NOW)
-                continue;
-            fit++;
-            better += vector_dot(v, o->vector, WORLD_DIMS) > near[count - 1].cosine + near[count - 1].slack;
-        }
-        assert_int_equal(count, fit < 10 ? fit : 10);
-        assert_true(better <= count);
+    grow_talks(&w, 3000);
+    world_pack(&w, 300);
+    grow_talks(&w, 100);
+    size_t wanted = 0, common = 0;
+    double off = 0;
+    for (int i = 0; i < 300; i++) {
+        asked a;
+        make_question(&w, &a, true);
+        a.question.limit = 10;
+        a.question.is_open = false;
+        if (i % 3 == 0) a.question.term_count = 0;
+        if (i % 10 == 0) world_change(&w);
+        ranking codes = rank_by(&e, &w, &a, SIZE_MAX), bits = rank_by(&e, &w, &a, 0);
+        wanted += codes.count;
+        common += count_common(&codes, &bits);
+        assert_int_equal(bits.count, codes.count);
+        for (size_t k = 0; k < codes.count; k++)
+            off = fabs(codes.scores[k] - bits.scores[k]) > off ? fabs(codes.scores[k] - bits.scores[k]) : off;
     }
+    print_message("# of %zu hits by codes %zu are found by bits; scores are off by %.4f at most\n", wanted, common,
+                  off);
+    assert_true(common * 100 >= wanted * 98);
+    assert_true(off < 0.03);
     engine_trim(&e);
+    world_dispose(&w);
+}
+
+/* A cache that holds codes but no sheets, and less. */
+static void searches_by_bits_keep_the_bound_of_the_cache(void **state) {
+    (void)state;
+    world w;
+    world_init(&w, &alloc_default, 92, WORLD_DIMS);
+    grow_talks(&w, 1500);
+    world_pack(&w, 100);
+    for (size_t bytes = 150000; bytes < 600000; bytes += 30000) {
+        engine e;
+        engine_init(&e, &alloc_default, bytes);
+        for (int i = 0; i < 4; i++) {
+            asked a;
+            make_question(&w, &a, true);
+            a.question.limit = 10;
+            (void)rank_by(&e, &w, &a, 0);
+            assert_true(e.count == 0 || engine_bytes(&e) <= bytes);
+        }
+        engine_trim(&e);
+    }
     world_dispose(&w);
 }
 
@@ -349,7 +424,8 @@ int main(void) {
         cmocka_unit_test(the_segment_used_longest_ago_goes_first),
         cmocka_unit_test(several_segments_are_one_corpus),
         cmocka_unit_test(a_search_survives_the_failure_of_each_allocation),
-        cmocka_unit_test(the_nearest_are_those_of_a_scan_of_all),
+        cmocka_unit_test(searches_by_bits_find_what_searches_by_codes_find),
+        cmocka_unit_test(searches_by_bits_keep_the_bound_of_the_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index/vector_top.h"
+#include "index/vector.h"
 
 static inline uint64_t next_random(uint64_t *state) {
     *state ^= *state << 13;

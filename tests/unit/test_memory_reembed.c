@@ -36,7 +36,7 @@ static size_t count_near(uar_memory *m, const char *text) {
     float *v = NULL;
     uar_str one = uar_str_of(text);
     assert_int_equal(memory_embed(&v, m, UAR_EMBED_QUERY, &one, 1, NULL), UAR_OK);
-    shelf_near near[8];
+    engine_near near[8];
     size_t count = 0;
     assert_int_equal(memory_enter_read(m, NULL), UAR_OK);
     int64_t seg = 0;
