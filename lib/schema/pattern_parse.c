@@ -202,7 +202,7 @@ static bool read_braced_point(parser *p, uint32_t *out) {
     const char *start = p->at;
     uint32_t value = 0;
     do {
-        uint32_t digit;
+        uint32_t digit = 0;
         if (!read_hex(p, 1, &digit)) return false;
         value = value << 4 | digit;
         if (value > PATTERN_LAST_POINT) return malformed(p, start, "a code point above 10FFFF");
@@ -217,7 +217,7 @@ static bool read_unicode(parser *p, uint32_t *out) {
     if (!read_hex(p, 4, out)) return false;
     if (*out < 0xD800 || *out > 0xDBFF || p->end - p->at < 6 || p->at[0] != '\\' || p->at[1] != 'u') return true;
     const char *back = p->at;
-    uint32_t low;
+    uint32_t low = 0;
     p->at += 2;
     if (next_is(p, '{')) {
         p->at = back;
@@ -452,7 +452,7 @@ static bool repeat_up_to(parser *p, size_t start, size_t len, const repeat *r) {
 
 /* The piece from `start` to the end, as often as the text says. */
 static bool parse_repeat(parser *p, size_t start) {
-    repeat r;
+    repeat r = { 1, 1 };
     bool any;
     if (!read_repeat(p, &r, &any)) return false;
     size_t len = p->count - start;
