@@ -320,7 +320,7 @@ static bool read_class_atom(parser *p, atom *out) {
 
 static bool read_class_item(parser *p, pattern_draft *draft) {
     const char *start = p->at;
-    atom first, last;
+    atom first = { 0 }, last = { 0 };
     if (!read_class_atom(p, &first)) return false;
     bool is_range = p->end - p->at >= 2 && p->at[0] == '-' && p->at[1] != ']';
     if (!is_range) return draft_atom(p, draft, &first);
@@ -452,8 +452,8 @@ static bool repeat_up_to(parser *p, size_t start, size_t len, const repeat *r) {
 
 /* The piece from `start` to the end, as often as the text says. */
 static bool parse_repeat(parser *p, size_t start) {
-    repeat r = { 1, 1 };
-    bool any;
+    repeat r = { 0, 0 };
+    bool any = false;
     if (!read_repeat(p, &r, &any)) return false;
     size_t len = p->count - start;
     if (!any || len == 0) return true;
@@ -501,7 +501,7 @@ static bool parse_atom(parser *p) {
 static bool parse_sequence(parser *p) {
     while (p->at < p->end && *p->at != '|' && *p->at != ')') {
         size_t start = p->count;
-        bool is_place;
+        bool is_place = false;
         if (!parse_place(p, &is_place)) return false;
         if (is_place) continue;
         if (!parse_atom(p) || !parse_repeat(p, start)) return false;

@@ -41,6 +41,10 @@ static void add_step(schema_line *line, uar_str key) {
 
 static void add_steps(schema_line *line, const schema_path *at) {
     if (at == NULL) return;
+    if (at->is_reference) {
+        schema_line_text(line, at->key, PATH_BYTES);
+        return;
+    }
     add_steps(line, at->parent);
     schema_line_add(line, "/");
     if (at->key.ptr != NULL)

@@ -144,7 +144,8 @@ struct schema {
 typedef struct schema_path {
     const struct schema_path *parent;
     uar_str key;
-    size_t index; /* if key is absent */
+    size_t index;      /* if key is absent */
+    bool is_reference; /* the key is a reference that led here, written as it is: `#/$defs/city` */
 } schema_path;
 
 /* One line of text that grows up to its end and is cut there. */

@@ -14,25 +14,26 @@ enum { SCHEMA_MAX_CHAIN = 200 };
 /* ---- Resolving ---- */
 
 /* An anchor that a $dynamicRef asks for: the node of each source that has it. */
-static bool compile_dynamic(compiler *c, const schema_pending *reference, uar_str name) {
+static bool compile_dynamic(compiler *c, const schema_path *at, uar_str name) {
     for (map_entry *e = map_next(&c->roots, NULL); e != NULL; e = map_next(&c->roots, e)) {
         schema_source *source = map_value(e);
         const schema_anchor *anchor = map_get(&source->anchors, name);
         if (anchor == NULL || anchor->dynamic == NULL || map_get(&source->made->dynamics, name) != NULL) continue;
-        const schema_node *node = compiler_node(c, anchor->target, source, reference->at);
+        const schema_node *node = compiler_node(c, anchor->target, source, at);
         if (node == NULL) return false;
         if (map_put(&source->made->dynamics, name, (void *)(uintptr_t)node) != UAR_OK) return compiler_no_memory(c);
     }
     return true;
 }
 
-static bool resolve_dynamic(compiler *c, const schema_pending *reference, const schema_node *node, uar_str name) {
+static bool resolve_dynamic(compiler *c, const schema_pending *reference, const schema_path *at,
+                            const schema_node *node, uar_str name) {
     schema_dynamic *dynamic = arena_zeroed(&c->made->memory, 1, sizeof *dynamic);
     uar_str kept = arena_str(&c->made->memory, name);
     if (dynamic == NULL || kept.ptr == NULL) return compiler_no_memory(c);
     *dynamic = (schema_dynamic){ node, kept };
     reference->node->logic->dynamic = dynamic;
-    return compile_dynamic(c, reference, kept);
+    return compile_dynamic(c, at, kept);
 }
 
 /* A $dynamicRef that names no dynamic anchor is a $ref; a node may have both, so the second is put beside the first. */
@@ -41,13 +42,15 @@ static bool resolve(compiler *c, const schema_pending *reference) {
     const char *anchor;
     const cJSON *target = sources_find(c, reference, &source, &anchor);
     if (target == NULL) return false;
-    const schema_node *node = compiler_node(c, target, source, reference->at);
+    /* The place begins anew here: one that grew with each reference would take room by the square of their number. */
+    schema_path at = { .key = uar_str_of(reference->text->valuestring), .is_reference = true };
+    const schema_node *node = compiler_node(c, target, source, &at);
     if (node == NULL) return false;
     if (!reference->is_dynamic) {
         reference->node->logic->ref = node;
         return true;
     }
-    return resolve_dynamic(c, reference, node, anchor != NULL ? uar_str_of(anchor) : uar_str_n("", 0));
+    return resolve_dynamic(c, reference, &at, node, anchor != NULL ? uar_str_of(anchor) : uar_str_n("", 0));
 }
 
 bool refs_resolve(compiler *c) {
