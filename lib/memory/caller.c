@@ -49,7 +49,7 @@ static uar_status check_ids(const uar_identity *id, uar_error *err) {
     return status;
 }
 
-uar_status caller_init(caller *c, const uar_identity *who, uar_error *err) {
+static uar_status caller_init(caller *c, const uar_identity *who, uar_error *err) {
     if (who == NULL) return error_set(err, UAR_E_INVALID, "there is no identity");
     uar_status status = struct_in(&c->id, sizeof c->id, who, "uar_identity", err);
     if (status != UAR_OK) return status;

@@ -24,9 +24,8 @@ typedef struct caller {
     segment_key keys[SEGMENTS_OF_CALLER];
 } caller;
 
-/* UAR_E_INVALID, UAR_E_STRUCT. Texts stay the identity's. */
-uar_status caller_init(caller *c, const uar_identity *who, uar_error *err);
-/* How a call begins that has an identity: memory_usable, then caller_init. */
+/* How a call begins that has an identity: memory_usable, then the identity is checked. UAR_E_INVALID, UAR_E_STRUCT. Texts stay
+ * the identity's. */
 uar_status caller_begin(caller *c, const uar_memory *memory, const uar_identity *who, uar_error *err);
 /* Bind ?1–?7. The caller must stay until query_end. */
 void caller_bind(query *q, const caller *c);

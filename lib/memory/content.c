@@ -217,6 +217,5 @@ uar_status content_slot(version *v, term_key key, const uar_allocator *a, uar_er
 }
 
 uar_status content_mark(version *v, const uar_memory *memory, uar_error *err) {
-    if (memory->random.fill(memory->random.ctx, v->mark, MARK_BYTES) == UAR_OK) return UAR_OK;
-    return error_set(err, UAR_E_INTERNAL, "there are no random bytes");
+    return seal_mark(v->mark, &memory->random, err);
 }

@@ -34,7 +34,7 @@ void filter_dispose(filter *f);
 bool filter_has_condition(const filter *f);
 /* True if filter_matches decides something that SQL doesn't. */
 bool filter_needs_row(const filter *f);
-/* How a call begins that has an identity and a filter: memory_usable, caller_init, filter_init at the time of now. */
+/* How a call begins that has an identity and a filter: caller_begin, then filter_init at the time of now. */
 uar_status filter_begin(filter *f, caller *c, const uar_memory *memory, const uar_identity *who,
                         const uar_memory_filter *given, uar_error *err);
 /* Bind ?8–?17. */

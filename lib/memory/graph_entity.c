@@ -196,10 +196,8 @@ uar_status entity_write_run(uar_memory_change *out, int64_t *num, uar_memory *m,
 
 uar_status graph_write_call(uar_memory_change *out, uar_memory *memory, const uar_identity *who, const graph_call *call,
                             uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
     arena ar;
     arena_init(&ar, &memory->alloc);

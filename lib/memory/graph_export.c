@@ -156,17 +156,16 @@ static uar_status export_each(exporting *x, batch_fn batch, uar_memory_write_fn 
 uar_status uar_memory_graph_export_sync(uar_memory *memory, const uar_identity *who, uar_memory_write_fn write,
                                         void *ctx, uar_error *err) {
     static const batch_fn batches[] = { entity_batch, merged_batch, observation_batch, relation_batch, link_batch };
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
-    if (write == NULL) return error_set(err, UAR_E_INVALID, "an export needs a writer");
     exporting x;
     memset(&x, 0, sizeof x);
+    uar_status status = caller_begin(&x.who, memory, who, err);
+    if (status != UAR_OK) return status;
+    if (write == NULL) return error_set(err, UAR_E_INVALID, "an export needs a writer");
     x.memory = memory;
     uar_memory_graph_filter all;
     uar_memory_graph_filter_init(&all);
     all.include_past = true;
-    status = caller_init(&x.who, who, err);
-    if (status == UAR_OK) status = graph_filter_init(&x.filter, memory, &all, err);
+    status = graph_filter_init(&x.filter, memory, &all, err);
     if (status != UAR_OK) return status;
     memory_pin(memory); /* the host may free it in `write` */
     buffer_init(&x.out, &memory->alloc, SIZE_MAX / 4);

@@ -441,17 +441,15 @@ static uar_status import_pass(importing *im, uar_str lines, bool entities, uar_e
 uar_status uar_memory_graph_import_sync(uar_memory_graph_imported *out, uar_memory *memory, const uar_identity *who,
                                         uar_str lines, const uar_memory_place *given, uar_memory_line_fn failed,
                                         void *ctx, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     importing im;
     memset(&im, 0, sizeof im);
+    uar_status status = caller_begin(&im.who, memory, who, err);
+    if (status != UAR_OK) return status;
     im.memory = memory;
     im.failed = failed;
     im.ctx = ctx;
     if (given != NULL) im.place = *given;
     if (im.place.scope == 0) im.place.scope = UAR_MEMORY_SCOPE_USER;
-    status = caller_init(&im.who, who, err);
-    if (status != UAR_OK) return status;
     uar_allocator alloc = memory->alloc;
     im.items = (import_item *)alloc_zeroed(&alloc, WINDOW, sizeof *im.items);
     if (im.items == NULL) return error_plain(err, UAR_E_NOMEM);

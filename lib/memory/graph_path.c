@@ -8,15 +8,16 @@
 #include <assert.h>
 
 #include "memory/graph_answer.h"
+#include "memory/num_table.h"
 
 #define LENGTH_DEFAULT 4
 #define LENGTH_MAX 6
 #define VISITED_DEFAULT 20000
 #define VISITED_MAX 1000000
 
-/* Distances from the goal, by entity. Open addressing; at most three quarters full. */
+/* How far an entity is from the goal. */
 typedef struct distance {
-    int64_t entity; /* 0: free */
+    int64_t entity;
     uint32_t steps;
 } distance;
 
@@ -42,8 +43,7 @@ typedef struct path_search {
     uint32_t max_length;
     uint64_t visited, bound;
     bool truncated;
-    distance *slots;
-    size_t slot_count, known;
+    num_table distances; /* from the goal; items are `distance` */
     int64_t *frontier, *next;
     size_t frontier_count, next_count, next_cap, frontier_cap;
     uint32_t known_depth; /* every entity this near to the goal is known */
@@ -64,48 +64,24 @@ static void *grow(const uar_allocator *a, void *list, size_t count, size_t *cap,
     return moved;
 }
 
-static distance *place_of(distance *slots, size_t slot_count, int64_t entity_num) {
-    uint64_t h = (uint64_t)entity_num * 0x9E3779B97F4A7C15u;
-    size_t at = (size_t)(h >> 17) & (slot_count - 1);
-    while (slots[at].entity != 0 && slots[at].entity != entity_num)
-        at = (at + 1) & (slot_count - 1);
-    return &slots[at];
-}
-
-static uar_status grow_distances(path_search *s) {
-    size_t count = s->slot_count != 0 ? s->slot_count * 2 : 256;
-    distance *slots = (distance *)alloc_zeroed(&s->memory->alloc, count, sizeof *slots);
-    if (slots == NULL) return UAR_E_NOMEM;
-    for (size_t i = 0; i < s->slot_count; i++)
-        if (s->slots[i].entity != 0) *place_of(slots, count, s->slots[i].entity) = s->slots[i];
-    alloc_free(&s->memory->alloc, s->slots);
-    s->slots = slots;
-    s->slot_count = count;
-    return UAR_OK;
-}
-
 /* Note an entity that is met for the first time; the next level begins with it. */
 static uar_status note_distance(path_search *s, int64_t entity_num, uint32_t steps) {
-    if ((s->known + 1) * 4 > s->slot_count * 3) {
-        uar_status status = grow_distances(s);
-        if (status != UAR_OK) return status;
-    }
-    distance *d = place_of(s->slots, s->slot_count, entity_num);
-    if (d->entity != 0) return UAR_OK;
+    if (num_table_find(&s->distances, entity_num) != NULL) return UAR_OK;
     void *list = grow(&s->memory->alloc, s->next, s->next_count, &s->next_cap, sizeof *s->next);
     if (list == NULL) return UAR_E_NOMEM;
     s->next = (int64_t *)list;
+    distance *d = (distance *)num_table_take(&s->distances, entity_num);
+    if (d == NULL) return UAR_E_NOMEM;
+    d->steps = steps;
     s->next[s->next_count++] = entity_num;
-    *d = (distance){ entity_num, steps };
-    s->known++;
     return UAR_OK;
 }
 
 /* At least so many steps are left from an entity to the goal. */
 static uint32_t steps_left(const path_search *s, int64_t entity_num) {
-    if (s->slot_count == 0) return 1;
-    const distance *d = place_of(s->slots, s->slot_count, entity_num);
-    return d->entity != 0 ? d->steps : s->known_depth + 1;
+    if (s->distances.count == 0) return 1;
+    const distance *d = (const distance *)num_table_find(&s->distances, entity_num);
+    return d != NULL ? d->steps : s->known_depth + 1;
 }
 
 static uar_memory_direction reversed(uar_memory_direction direction) {
@@ -305,7 +281,7 @@ static uar_status run(path_answer *answer, path_search *s, uar_uuid from, uar_uu
 
 static void dispose(path_search *s) {
     const uar_allocator *a = &s->memory->alloc;
-    alloc_free(a, s->slots);
+    num_table_dispose(&s->distances);
     alloc_free(a, s->frontier);
     alloc_free(a, s->next);
     alloc_free(a, s->rows);
@@ -316,17 +292,16 @@ static void dispose(path_search *s) {
 uar_status uar_memory_graph_paths_sync(uar_memory_paths **out, uar_memory *memory, const uar_identity *who,
                                        uar_uuid from, uar_uuid to, const uar_memory_graph_filter *filter, size_t limit,
                                        uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
     path_search s;
     memset(&s, 0, sizeof s);
     s.memory = memory;
     s.who = &c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status == UAR_OK) status = graph_filter_init(&s.filter, memory, filter, err);
     if (status == UAR_OK) status = take_bounds(&s, limit, err);
     if (status != UAR_OK) return status;
+    num_table_init(&s.distances, &memory->alloc, sizeof(distance));
     path_answer *answer = path_answer_new(&memory->alloc);
     s.found = (size_t *)alloc_zeroed(&memory->alloc, limit, sizeof *s.found);
     status = answer != NULL && s.found != NULL ? memory_enter_read(memory, err) : error_plain(err, UAR_E_NOMEM);

@@ -23,10 +23,8 @@ typedef uar_status (*read_fn)(reading *r, uar_error *err);
 static uar_status run_reading(uar_memory_graph **out, reading *r, const uar_identity *who,
                               const uar_memory_graph_filter *filter, read_fn read, uar_error *err) {
     uar_memory *m = r->memory;
-    uar_status status = memory_usable(m, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, m, who, err);
     if (status == UAR_OK) status = graph_filter_init(&r->filter, m, filter, err);
     if (status != UAR_OK) return status;
     r->who = &c;
@@ -273,10 +271,9 @@ uar_status uar_memory_graph_records_of_sync(uar_memory_records **out, uar_memory
                                             uar_uuid entity_id, uar_str cursor, size_t limit, uar_error *err) {
     int64_t after = 0;
     caller c;
-    uar_status status = memory_usable(memory, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status == UAR_OK) status = memory_check_limit(limit, err);
     if (status == UAR_OK) status = cursor_read(&after, cursor, 0, err);
-    if (status == UAR_OK) status = caller_init(&c, who, err);
     if (status != UAR_OK) return status;
     record_list *list = record_list_new(&memory->alloc);
     if (list == NULL) return error_plain(err, UAR_E_NOMEM);
@@ -317,10 +314,8 @@ static uar_status count_one(uint64_t *out, database *db, const caller *c, sql_id
 
 uar_status uar_memory_graph_stats_sync(uar_memory_graph_stats *out, uar_memory *memory, const uar_identity *who,
                                        uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status == UAR_OK) status = memory_enter_read(memory, err);
     if (status != UAR_OK) return status;
     database *db = &memory->database;

@@ -12,7 +12,6 @@
 #define ALIAS_SEPARATOR '\x1F'
 #define ROW_MAX (SIZE_MAX / 4)
 #define CELLS_MAX 16
-#define CHECKSUM_BYTES 16
 
 typedef enum cell_type { CELL_NUMBER, CELL_TEXT, CELL_BYTES, CELL_ID } cell_type;
 
@@ -40,35 +39,17 @@ static cell id_cell(uar_uuid id) {
     return (cell){ .type = CELL_ID, .id = id };
 }
 
-static void seal_number(buffer *out, uint64_t value) {
-    for (int shift = 56; shift >= 0; shift -= 8)
-        buffer_append_char(out, (char)(uint8_t)(value >> shift));
-}
-
-static void seal_cell(buffer *out, const cell *c) {
-    switch (c->type) {
-    case CELL_NUMBER: seal_number(out, (uint64_t)c->number); break;
-    case CELL_ID: buffer_append(out, c->id.bytes, sizeof c->id.bytes); break;
-    case CELL_TEXT:
-    case CELL_BYTES: /* absent and empty seal differently */
-        seal_number(out, c->text.ptr != NULL ? c->text.len : UINT64_MAX);
-        if (c->text.ptr != NULL) buffer_append_str(out, c->text);
-        break;
+static uar_status checksum(uint8_t out[SEAL_BYTES], const cell *cells, size_t count) {
+    seal all = { .count = 0 };
+    for (size_t i = 0; i < count; i++) {
+        switch (cells[i].type) {
+        case CELL_NUMBER: seal_number(&all, (uint64_t)cells[i].number); break;
+        case CELL_ID: seal_id(&all, &cells[i].id); break;
+        case CELL_TEXT:
+        case CELL_BYTES: seal_text(&all, cells[i].text); break;
+        }
     }
-}
-
-static uar_status checksum(uint8_t out[CHECKSUM_BYTES], const cell *cells, size_t count, const uar_allocator *a) {
-    buffer bytes;
-    buffer_init(&bytes, a, ROW_MAX);
-    for (size_t i = 0; i < count; i++)
-        seal_cell(&bytes, &cells[i]);
-    uint8_t digest[SHA256_BYTES];
-    uar_status status = bytes.status;
-    uar_str piece = buffer_str(&bytes);
-    if (status == UAR_OK) status = sha256(digest, &piece, 1);
-    buffer_dispose(&bytes);
-    if (status == UAR_OK) memcpy(out, digest, CHECKSUM_BYTES);
-    return status;
+    return seal_end(out, &all);
 }
 
 static uar_status read_cell(cell *c, query *q, int column, arena *ar) {
@@ -93,14 +74,13 @@ static uar_status read_row(graph_row *row, cell *cells, size_t count, uar_memory
     row->num = query_get_int(q, 0);
     for (size_t i = 0; i < count && status == UAR_OK; i++)
         status = read_cell(&cells[i], q, (int)i + 2, ar);
-    uint8_t expected[CHECKSUM_BYTES];
-    if (status == UAR_OK) status = checksum(expected, cells, count, ar->alloc);
+    uint8_t expected[SEAL_BYTES];
+    if (status == UAR_OK) status = checksum(expected, cells, count);
     if (status != UAR_OK) return error_plain(err, status);
     row->seg = cells[1].number;
-    uar_str mark = query_get_text(q, 1);
-    if (mark.len == MARK_BYTES) memcpy(row->mark, mark.ptr, MARK_BYTES);
-    uar_str stored = query_get_text(q, (int)count + 2);
-    if (mark.len == MARK_BYTES && stored.len == CHECKSUM_BYTES && memcmp(stored.ptr, expected, CHECKSUM_BYTES) == 0) {
+    uint8_t stored[SEAL_BYTES];
+    bool whole = seal_bytes(row->mark, MARK_BYTES, q, 1) && seal_bytes(stored, SEAL_BYTES, q, (int)count + 2);
+    if (whole && memcmp(stored, expected, SEAL_BYTES) == 0) {
         status = graph_place_read(where, ar, query_get_text(q, (int)count + 3));
         if (status != UAR_OK) error_set(err, status, "the place of a graph row can't be read");
         return status;
@@ -120,11 +100,10 @@ static void bind_cell(query *q, int at, const cell *c) {
     }
 }
 
-static uar_status put_row(database *db, sql_id sql, graph_row *row, const cell *cells, size_t count,
-                          const uar_allocator *a, uar_error *err) {
+static uar_status put_row(database *db, sql_id sql, graph_row *row, const cell *cells, size_t count, uar_error *err) {
     assert(count <= CELLS_MAX);
-    uint8_t sum[CHECKSUM_BYTES];
-    uar_status status = checksum(sum, cells, count, a);
+    uint8_t sum[SEAL_BYTES];
+    uar_status status = checksum(sum, cells, count);
     if (status != UAR_OK) return error_plain(err, status);
     query q;
     query_begin(&q, db, sql);
@@ -417,7 +396,7 @@ uar_status entity_put(uar_memory *m, entity *e, arena *ar, uar_error *err) {
     if (status != UAR_OK) return status;
     cell cells[ENTITY_CELLS];
     entity_cells(cells, e, aliases);
-    status = put_row(db, SQL_GRAPH_ENTITY_PUT, &e->row, cells, ENTITY_CELLS, &m->alloc, err);
+    status = put_row(db, SQL_GRAPH_ENTITY_PUT, &e->row, cells, ENTITY_CELLS, err);
     graph_document d = entity_document(e);
     if (status == UAR_OK) status = graph_postings_add(db, &d, err);
     return status == UAR_OK ? graph_names_put(m, e, err) : status;
@@ -426,7 +405,7 @@ uar_status entity_put(uar_memory *m, entity *e, arena *ar, uar_error *err) {
 uar_status relation_put(uar_memory *m, relation *r, uar_error *err) {
     cell cells[RELATION_CELLS];
     relation_cells(cells, r);
-    return put_row(&m->database, SQL_GRAPH_RELATION_PUT, &r->row, cells, RELATION_CELLS, &m->alloc, err);
+    return put_row(&m->database, SQL_GRAPH_RELATION_PUT, &r->row, cells, RELATION_CELLS, err);
 }
 
 uar_status observation_put(uar_memory *m, observation *o, arena *ar, uar_error *err) {
@@ -442,7 +421,7 @@ uar_status observation_put(uar_memory *m, observation *o, arena *ar, uar_error *
     if (status != UAR_OK) return status;
     cell cells[OBSERVATION_CELLS];
     observation_cells(cells, o);
-    status = put_row(db, SQL_GRAPH_OBSERVATION_PUT, &o->row, cells, OBSERVATION_CELLS, &m->alloc, err);
+    status = put_row(db, SQL_GRAPH_OBSERVATION_PUT, &o->row, cells, OBSERVATION_CELLS, err);
     graph_document d = observation_document(o);
     return status == UAR_OK ? graph_postings_add(db, &d, err) : status;
 }
@@ -480,9 +459,9 @@ uar_status observation_drop(uar_memory *m, const observation *o, uar_error *err)
 
 uar_status graph_row_new(graph_row *row, uar_uuid *id, const uar_memory *m, uar_error *err) {
     memset(row, 0, sizeof *row);
-    if (m->random.fill(m->random.ctx, row->mark, MARK_BYTES) != UAR_OK)
-        return error_set(err, UAR_E_INTERNAL, "there are no random bytes");
-    uar_status status = uuid_make(id, &m->clock, &m->random);
+    uar_status status = seal_mark(row->mark, &m->random, err);
+    if (status != UAR_OK) return status;
+    status = uuid_make(id, &m->clock, &m->random);
     return status == UAR_OK ? UAR_OK : error_plain(err, status);
 }
 

@@ -6,10 +6,11 @@
 #include "base/str.h"
 #include "index/score.h"
 #include "memory/graph_answer.h"
+#include "memory/num_table.h"
 
 /* What an entity earned so far. */
 typedef struct earned {
-    int64_t entity; /* 0: free */
+    int64_t entity;
     double score;
     double term_best; /* of the word that is looked at */
     uint32_t term;    /* which word that is, from 1 */
@@ -23,37 +24,8 @@ typedef struct word_search {
     graph_filter filter;
     size_t limit;
     double documents, mean, ideal;
-    earned *slots;
-    size_t slot_count, count;
+    num_table earned; /* items are `earned` */
 } word_search;
-
-static earned *place_of(earned *slots, size_t slot_count, int64_t entity_num) {
-    uint64_t h = (uint64_t)entity_num * 0x9E3779B97F4A7C15u;
-    size_t at = (size_t)(h >> 17) & (slot_count - 1);
-    while (slots[at].entity != 0 && slots[at].entity != entity_num)
-        at = (at + 1) & (slot_count - 1);
-    return &slots[at];
-}
-
-/* The table is at most three quarters full. NULL: out of memory. */
-static earned *earned_of(word_search *s, int64_t entity_num) {
-    if ((s->count + 1) * 4 > s->slot_count * 3) {
-        size_t count = s->slot_count != 0 ? s->slot_count * 2 : 64;
-        earned *slots = (earned *)alloc_zeroed(&s->memory->alloc, count, sizeof *slots);
-        if (slots == NULL) return NULL;
-        for (size_t i = 0; i < s->slot_count; i++)
-            if (s->slots[i].entity != 0) *place_of(slots, count, s->slots[i].entity) = s->slots[i];
-        alloc_free(&s->memory->alloc, s->slots);
-        s->slots = slots;
-        s->slot_count = count;
-    }
-    earned *e = place_of(s->slots, s->slot_count, entity_num);
-    if (e->entity == 0) {
-        e->entity = entity_num;
-        s->count++;
-    }
-    return e;
-}
 
 static uar_status measure(word_search *s, uar_error *err) {
     query q;
@@ -78,7 +50,7 @@ static uar_status match_term(word_search *s, uint64_t id, uint32_t term_no, uint
     uar_status status = UAR_OK;
     while (query_next(&q)) {
         double share = score_share((uint32_t)query_get_int(&q, 2), (uint32_t)query_get_int(&q, 3), s->mean);
-        earned *e = earned_of(s, query_get_int(&q, 0));
+        earned *e = (earned *)num_table_take(&s->earned, query_get_int(&q, 0));
         if (e == NULL) {
             status = UAR_E_NOMEM;
             break;
@@ -99,8 +71,8 @@ static uar_status match_term(word_search *s, uint64_t id, uint32_t term_no, uint
 
 static void credit(word_search *s, uint32_t term_no, double rarity) {
     s->ideal += rarity;
-    for (size_t i = 0; i < s->slot_count; i++) {
-        earned *e = &s->slots[i];
+    for (size_t i = 0; i < s->earned.slot_count; i++) {
+        earned *e = (earned *)num_table_slot(&s->earned, i);
         if (e->entity == 0 || e->term != term_no) continue;
         double weight = rarity * e->term_best;
         e->score += weight;
@@ -116,36 +88,39 @@ static bool is_better(const earned *a, const earned *b) {
     return a->entity < b->entity;
 }
 
-/* The best ones, in order, at the front of the table, which is a list then. */
-static size_t rank(word_search *s) {
+/* The best ones, in order, at the front of the table, which is a list then. NULL: there are none. */
+static const earned *rank(word_search *s, size_t *count) {
     size_t kept = 0;
-    for (size_t i = 0; i < s->slot_count; i++) {
-        earned e = s->slots[i];
+    earned *slots = s->earned.slot_count != 0 ? (earned *)num_table_slot(&s->earned, 0) : NULL;
+    for (size_t i = 0; i < s->earned.slot_count; i++) {
+        earned e = slots[i];
         if (e.entity == 0) continue;
         if (kept == s->limit) {
-            if (!is_better(&e, &s->slots[kept - 1])) continue;
+            if (!is_better(&e, &slots[kept - 1])) continue;
             kept--;
         }
         size_t at = kept++;
-        for (; at > 0 && is_better(&e, &s->slots[at - 1]); at--)
-            s->slots[at] = s->slots[at - 1];
-        s->slots[at] = e;
+        for (; at > 0 && is_better(&e, &slots[at - 1]); at--)
+            slots[at] = slots[at - 1];
+        slots[at] = e;
     }
-    return kept;
+    *count = kept;
+    return slots;
 }
 
 static uar_status add_hits(entity_hit_answer *answer, word_search *s, uar_error *err) {
-    size_t count = rank(s);
+    size_t count = 0;
+    const earned *best = rank(s, &count);
     for (size_t i = 0; i < count; i++) {
         entity e;
         uar_memory_entity_hit *hit = &answer->items[answer->head.count];
-        uar_status status = entity_load(&e, &s->memory->database, s->slots[i].entity, &answer->ar, err);
+        uar_status status = entity_load(&e, &s->memory->database, best[i].entity, &answer->ar, err);
         if (status != UAR_OK) return status;
         hit->entity = e.e;
-        hit->score = s->ideal > 0 ? s->slots[i].score / s->ideal : 0;
-        if (s->slots[i].observation != 0) {
+        hit->score = s->ideal > 0 ? best[i].score / s->ideal : 0;
+        if (best[i].observation != 0) {
             observation o;
-            status = observation_load(&o, &s->memory->database, s->slots[i].observation, &answer->ar, err);
+            status = observation_load(&o, &s->memory->database, best[i].observation, &answer->ar, err);
             if (status != UAR_OK) return status;
             hit->observation = o.o;
         }
@@ -167,8 +142,6 @@ static uar_status run(entity_hit_answer *answer, word_search *s, const term_list
 uar_status uar_memory_graph_search_sync(uar_memory_entity_hits **out, uar_memory *memory, const uar_identity *who,
                                         uar_str text, const uar_memory_graph_filter *filter, size_t limit,
                                         uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
     word_search s;
     memset(&s, 0, sizeof s);
@@ -176,10 +149,11 @@ uar_status uar_memory_graph_search_sync(uar_memory_entity_hits **out, uar_memory
     s.who = &c;
     s.limit = limit;
     if (text.ptr == NULL) text = STR("");
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status == UAR_OK) status = memory_check_question(text, limit, err);
     if (status == UAR_OK) status = graph_filter_init(&s.filter, memory, filter, err);
     if (status != UAR_OK) return status;
+    num_table_init(&s.earned, &memory->alloc, sizeof(earned));
     term_list terms;
     term_list_init(&terms, &memory->alloc);
     entity_hit_answer *answer = entity_hit_answer_new(&memory->alloc, text, limit);
@@ -191,7 +165,7 @@ uar_status uar_memory_graph_search_sync(uar_memory_entity_hits **out, uar_memory
         memory_leave_read(memory);
     }
     term_list_dispose(&terms);
-    alloc_free(&memory->alloc, s.slots);
+    num_table_dispose(&s.earned);
     if (status == UAR_OK)
         *out = &answer->head;
     else if (answer != NULL)

@@ -256,10 +256,8 @@ static uar_status search_one(uar_memory_hits **out, uar_memory *memory, const ca
 
 uar_status uar_memory_search_sync(uar_memory_hits **out, uar_memory *memory, const uar_identity *who, uar_str text,
                                   const uar_memory_filter *given, size_t limit, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     uar_memory_query asked = { text, given, limit };
     return status == UAR_OK ? search_one(out, memory, &c, &asked, err) : status;
 }

@@ -120,11 +120,6 @@ static uar_status drop_vector(uar_memory *m, int64_t num, const vector_head *hea
     return status == UAR_OK ? drop_vector_row(m, num, err) : status;
 }
 
-static uar_status new_mark(uint8_t mark[MARK_BYTES], const uar_memory *m, uar_error *err) {
-    if (m->random.fill(m->random.ctx, mark, MARK_BYTES) == UAR_OK) return UAR_OK;
-    return error_set(err, UAR_E_INTERNAL, "there are no random bytes for a memory record");
-}
-
 static uar_status put_vector_row(uar_memory *m, const version *v, int64_t model, const uint8_t mark[MARK_BYTES],
                                  const void *value, size_t len, uar_error *err) {
     query q;
@@ -146,7 +141,7 @@ static uar_status put_vector(uar_memory *m, const version *v, const float *vecto
         status = drop_vector(m, v->num, &old, err);
         old.is_there = false;
     }
-    if (status == UAR_OK && !old.is_there) status = new_mark(old.mark, m, err);
+    if (status == UAR_OK && !old.is_there) status = seal_mark(old.mark, &m->random, err);
     if (status != UAR_OK) return status;
     uint8_t *bytes = (uint8_t *)alloc_bytes(&m->alloc, dims * 4 + SHELF_VECTOR_SUM);
     if (bytes == NULL) return error_plain(err, UAR_E_NOMEM);
@@ -182,7 +177,7 @@ uar_status shelf_put_kept(uar_memory *m, const version *v, int64_t from, uar_err
     uar_status status = put_row(m, v, err);
     if (status != UAR_OK || v->length == 0) return status;
     uint8_t mark[MARK_BYTES];
-    status = new_mark(mark, m, err);
+    status = seal_mark(mark, &m->random, err);
     if (status != UAR_OK) return status;
     query q;
     query_begin(&q, &m->database, SQL_VECTOR_GET);

@@ -62,8 +62,8 @@ uar_status stream_opening_make(stream_opening *out, const uar_memory *memory, co
     out->row.named = (int64_t)term_hash(memory->database.key, g.name);
     s->created_ms = clock_wall(&memory->clock);
     s->updated_ms = s->created_ms;
-    if (memory->random.fill(memory->random.ctx, out->row.mark, MARK_BYTES) != UAR_OK)
-        return error_set(err, UAR_E_INTERNAL, "there are no random bytes");
+    status = seal_mark(out->row.mark, &memory->random, err);
+    if (status != UAR_OK) return status;
     status = uuid_make(&s->id, &memory->clock, &memory->random);
     return status == UAR_OK ? UAR_OK : error_plain(err, status);
 }
@@ -150,10 +150,8 @@ static uar_status keep_texts(uar_memory_stream *s, arena *ar) {
 
 uar_status uar_memory_stream_open_sync(uar_memory_streams **out, uar_memory *memory, const uar_identity *who,
                                        const uar_memory_stream_draft *draft, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
     stream_list *list = stream_list_new(&memory->alloc);
     if (list == NULL) return error_plain(err, UAR_E_NOMEM);
@@ -180,10 +178,8 @@ uar_status uar_memory_stream_open_sync(uar_memory_streams **out, uar_memory *mem
 
 uar_status uar_memory_stream_get_sync(uar_memory_streams **out, uar_memory *memory, const uar_identity *who,
                                       uar_uuid stream, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
     stream_list *list = stream_list_new(&memory->alloc);
     if (list == NULL) return error_plain(err, UAR_E_NOMEM);
@@ -212,10 +208,8 @@ static uar_status archive(uar_memory *m, const caller *c, uar_uuid id, bool arch
 
 uar_status uar_memory_stream_archive_sync(uar_memory *memory, const uar_identity *who, uar_uuid stream, bool archived,
                                           uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status == UAR_OK) status = memory_enter_write(memory, err);
     if (status != UAR_OK) return status;
     arena ar;
@@ -278,13 +272,11 @@ static uar_status list_streams(stream_list *list, database *db, const caller *c,
 uar_status uar_memory_stream_list_sync(uar_memory_streams **out, uar_memory *memory, const uar_identity *who,
                                        const uar_memory_stream_filter *filter, uar_str cursor, size_t limit,
                                        uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status == UAR_OK) status = memory_check_limit(limit, err);
-    if (status != UAR_OK) return status;
     caller c;
     uar_memory_stream_filter f;
     int64_t before = 0;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
+    if (status == UAR_OK) status = memory_check_limit(limit, err);
     if (status == UAR_OK) status = cursor_read(&before, cursor, INT64_MAX, err);
     if (status == UAR_OK) status = stream_filter_check(&f, filter, err);
     if (status != UAR_OK) return status;
@@ -318,11 +310,9 @@ static uar_status count_streams(uar_memory_stream_stats *s, database *db, const 
 
 uar_status uar_memory_stream_stats_sync(uar_memory_stream_stats *out, uar_memory *memory, const uar_identity *who,
                                         const uar_memory_stream_filter *filter, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
     uar_memory_stream_filter f;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status == UAR_OK) status = stream_filter_check(&f, filter, err);
     if (status == UAR_OK) status = memory_enter_read(memory, err);
     if (status != UAR_OK) return status;
@@ -380,10 +370,8 @@ static uar_status delete_stream(uar_memory *m, const caller *c, uar_uuid id, are
 /* After the commit. What can't be cleaned now is pending, not an error: the stream is gone from every answer. */
 uar_status uar_memory_stream_delete_sync(uar_memory_outcome *out, uar_memory *memory, const uar_identity *who,
                                          uar_uuid stream, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
     caller c;
-    status = caller_init(&c, who, err);
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status == UAR_OK) status = memory_enter_write(memory, err);
     if (status != UAR_OK) return status;
     arena ar;

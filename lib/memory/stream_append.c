@@ -50,9 +50,7 @@ uar_status stream_entry_make(stream_entry_row *out, const uar_memory *memory,
     if (e->created_ms == INT64_MIN) return memory_no_time(err);
     size_t tokens = memory_estimate_tokens(e->text);
     e->tokens = tokens != 0 ? tokens : 1;
-    if (memory->random.fill(memory->random.ctx, out->mark, MARK_BYTES) != UAR_OK)
-        return error_set(err, UAR_E_INTERNAL, "there are no random bytes");
-    return UAR_OK;
+    return seal_mark(out->mark, &memory->random, err);
 }
 
 uar_status stream_entry_keyed(stream_entry_row *out, database *db, int64_t stream, const stream_entry_row *row,
@@ -151,13 +149,11 @@ uar_status uar_memory_stream_append_batch_sync(uar_memory_stream_appended *out, 
                                                const uar_identity *who, uar_uuid stream,
                                                const uar_memory_stream_entry_draft *entries, size_t count,
                                                uint64_t expected, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
+    caller c;
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
     if (entries == NULL || count == 0 || count > UAR_MEMORY_STREAM_BATCH_MAX)
         return error_set(err, UAR_E_INVALID, "an append takes 1 to %d entries", UAR_MEMORY_STREAM_BATCH_MAX);
-    caller c;
-    status = caller_init(&c, who, err);
-    if (status != UAR_OK) return status;
     arena ar;
     arena_init(&ar, &memory->alloc);
     batch b = { .count = count, .expected = expected };

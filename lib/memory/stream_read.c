@@ -32,14 +32,12 @@ static uar_status read_page(stream_entry_list *list, database *db, const caller 
 
 uar_status uar_memory_stream_read_sync(uar_memory_stream_entries **out, uar_memory *memory, const uar_identity *who,
                                        uar_uuid stream, uint64_t from, bool backwards, size_t limit, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
+    caller c;
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
     if (limit == 0 || limit > UAR_MEMORY_STREAM_BATCH_MAX)
         return error_set(err, UAR_E_INVALID, "the limit is not between 1 and %d", UAR_MEMORY_STREAM_BATCH_MAX);
     if (from > INT64_MAX) return error_set(err, UAR_E_INVALID, "there is no entry of this number");
-    caller c;
-    status = caller_init(&c, who, err);
-    if (status != UAR_OK) return status;
     stream_entry_list *list = stream_entry_list_new(&memory->alloc);
     status = list != NULL ? memory_enter_read(memory, err) : error_plain(err, UAR_E_NOMEM);
     if (status == UAR_OK) {
@@ -140,14 +138,12 @@ static uar_status make_window(stream_window *w, database *db, const caller *c, u
 
 uar_status uar_memory_stream_window_sync(uar_memory_stream_window **out, uar_memory *memory, const uar_identity *who,
                                          uar_uuid stream, uint64_t max_tokens, uint32_t flags, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
+    caller c;
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
     if (max_tokens == 0) return error_set(err, UAR_E_INVALID, "a window needs room for a token");
     if ((flags & ~UAR_MEMORY_STREAM_WINDOW_ARCHIVED) != 0)
         return error_set(err, UAR_E_INVALID, "the window has unknown flags");
-    caller c;
-    status = caller_init(&c, who, err);
-    if (status != UAR_OK) return status;
     arena scratch;
     arena_init(&scratch, &memory->alloc);
     stream_window *w = stream_window_new(&memory->alloc);

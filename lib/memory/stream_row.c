@@ -3,45 +3,13 @@
 
 #include <assert.h>
 
-#include "base/crypto.h"
 #include "base/str.h"
-
-#define SEAL_FIELDS 24
-
-/* The fields of a row as pieces, each behind its length or as a number of eight bytes. */
-typedef struct seal {
-    uint8_t numbers[SEAL_FIELDS][8];
-    size_t number_count;
-    uar_str pieces[SEAL_FIELDS * 2];
-    size_t count;
-} seal;
-
-static void seal_u64(seal *s, uint64_t value) {
-    assert(s->number_count < SEAL_FIELDS && s->count < SEAL_FIELDS * 2);
-    uint8_t *at = s->numbers[s->number_count++];
-    for (int i = 0; i < 8; i++)
-        at[i] = (uint8_t)(value >> (56 - 8 * i));
-    s->pieces[s->count++] = uar_str_n((const char *)at, 8);
-}
-
-/* Absent and empty seal differently. */
-static void seal_text(seal *s, uar_str text) {
-    seal_u64(s, text.ptr != NULL ? text.len : UINT64_MAX);
-    if (text.len != 0) s->pieces[s->count++] = text;
-}
-
-static uar_status seal_end(uint8_t out[16], const seal *s) {
-    uint8_t digest[SHA256_BYTES];
-    uar_status status = sha256(digest, s->pieces, s->count);
-    if (status == UAR_OK) memcpy(out, digest, 16);
-    return status;
-}
 
 static uar_str uuid_bytes(const uar_uuid *id) {
     return uar_str_n((const char *)id->bytes, sizeof id->bytes);
 }
 
-static uar_status seal_stream(uint8_t out[16], const stream_row *row) {
+static uar_status seal_stream(uint8_t out[SEAL_BYTES], const stream_row *row) {
     const uar_memory_stream *s = &row->s;
     const uar_str texts[] = {
         uuid_bytes(&s->id), s->owner, s->user, s->agent, s->session, s->task, s->name, s->metadata
@@ -61,11 +29,11 @@ static uar_status seal_stream(uint8_t out[16], const stream_row *row) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         seal_text(&all, texts[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        seal_u64(&all, numbers[i]);
+        seal_number(&all, numbers[i]);
     return seal_end(out, &all);
 }
 
-static uar_status seal_entry(uint8_t out[16], const stream_entry_row *row) {
+static uar_status seal_entry(uint8_t out[SEAL_BYTES], const stream_entry_row *row) {
     const uar_memory_stream_entry *e = &row->e;
     const uar_str texts[] = { e->role,      e->text, e->metadata, uuid_bytes(&e->provenance.run), e->provenance.session,
                               e->unique_key };
@@ -76,7 +44,7 @@ static uar_status seal_entry(uint8_t out[16], const stream_entry_row *row) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         seal_text(&all, texts[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        seal_u64(&all, numbers[i]);
+        seal_number(&all, numbers[i]);
     return seal_end(out, &all);
 }
 
@@ -88,14 +56,6 @@ static uar_status copy_texts(uar_str *const *out, const int *columns, size_t cou
         if (text.ptr != NULL && out[i]->ptr == NULL) return UAR_E_NOMEM;
     }
     return q->code == SQLITE_OK ? UAR_OK : UAR_E_NOMEM;
-}
-
-/* The fixed bytes of a column; false if it has another length. */
-static bool copy_bytes(uint8_t *out, size_t len, query *q, int column) {
-    uar_str bytes = query_get_text(q, column);
-    if (bytes.len != len) return false;
-    memcpy(out, bytes.ptr, len);
-    return true;
 }
 
 static uar_status corrupt_stream(const stream_row *row, uar_error *err) {
@@ -123,9 +83,9 @@ uar_status stream_read(stream_row *out, query *q, arena *ar, uar_error *err) {
     s->tokens = (uint64_t)query_get_int(q, 18);
     s->live = (uint64_t)query_get_int(q, 19);
     s->live_tokens = (uint64_t)query_get_int(q, 20);
-    bool whole = copy_bytes(row.mark, MARK_BYTES, q, 1) && copy_bytes(s->checksum, sizeof s->checksum, q, 21);
+    bool whole = seal_bytes(row.mark, MARK_BYTES, q, 1) && seal_bytes(s->checksum, sizeof s->checksum, q, 21);
     uar_status status = copy_texts(texts, columns, sizeof columns / sizeof columns[0], q, ar);
-    uint8_t expected[16];
+    uint8_t expected[SEAL_BYTES];
     if (status == UAR_OK && whole) status = seal_stream(expected, &row);
     if (status != UAR_OK) return error_plain(err, status);
     if (!whole || memcmp(expected, s->checksum, sizeof expected) != 0) return corrupt_stream(&row, err);
@@ -204,9 +164,9 @@ uar_status stream_entry_read(stream_entry_row *out, query *q, arena *ar, uar_err
     }
     e->summarised_by = (uint64_t)query_get_int(q, 15);
     row.keyed = query_get_int(q, 17);
-    bool whole = copy_bytes(row.mark, MARK_BYTES, q, 1) && copy_bytes(e->checksum, sizeof e->checksum, q, 18);
+    bool whole = seal_bytes(row.mark, MARK_BYTES, q, 1) && seal_bytes(e->checksum, sizeof e->checksum, q, 18);
     uar_status status = copy_texts(texts, columns, sizeof columns / sizeof columns[0], q, ar);
-    uint8_t expected[16];
+    uint8_t expected[SEAL_BYTES];
     if (status == UAR_OK && whole) status = seal_entry(expected, &row);
     if (status != UAR_OK) return error_plain(err, status);
     if (!whole || memcmp(expected, e->checksum, sizeof expected) != 0)

@@ -274,14 +274,13 @@ static uar_status summarise(summarising *s, uar_error *err) {
 uar_status uar_memory_stream_summarise_sync(uar_memory_stream_summary *out, uar_memory *memory, const uar_identity *who,
                                             uar_uuid stream, const uar_memory_stream_summary_draft *draft,
                                             uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
-    if (draft == NULL) return error_set(err, UAR_E_INVALID, "there is no draft of a summary");
     caller c;
     summarising s;
     memset(&s, 0, sizeof s);
-    status = caller_init(&c, who, err);
-    if (status == UAR_OK) status = struct_in(&s.draft, sizeof s.draft, draft, "uar_memory_stream_summary_draft", err);
+    uar_status status = caller_begin(&c, memory, who, err);
+    if (status != UAR_OK) return status;
+    if (draft == NULL) return error_set(err, UAR_E_INVALID, "there is no draft of a summary");
+    status = struct_in(&s.draft, sizeof s.draft, draft, "uar_memory_stream_summary_draft", err);
     if (status != UAR_OK) return status;
     s.memory = memory;
     s.c = &c;

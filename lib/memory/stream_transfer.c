@@ -122,13 +122,12 @@ static uar_status export_all(exporter *x, uar_error *err) {
 uar_status uar_memory_stream_export_sync(uar_memory *memory, const uar_identity *who,
                                          const uar_memory_stream_filter *filter, uar_memory_write_fn write, void *ctx,
                                          uar_error *err) {
-    uar_status status = memory_usable(memory, err);
-    if (status != UAR_OK) return status;
-    if (write == NULL) return error_set(err, UAR_E_INVALID, "an export needs a writer");
     caller c;
     uar_memory_stream_filter f;
-    status = caller_init(&c, who, err);
-    if (status == UAR_OK) status = stream_filter_check(&f, filter, err);
+    uar_status status = caller_begin(&c, memory, who, err);
+    if (status != UAR_OK) return status;
+    if (write == NULL) return error_set(err, UAR_E_INVALID, "an export needs a writer");
+    status = stream_filter_check(&f, filter, err);
     if (status != UAR_OK) return status;
     exporter x = { .memory = memory, .c = &c, .filter = &f, .write = write, .ctx = ctx };
     memory_pin(memory); /* the host may free it in `write` */

@@ -246,13 +246,11 @@ static void clear_window(window *w) {
 
 uar_status uar_memory_import_sync(uar_memory_imported *out, uar_memory *memory, const uar_identity *who, uar_str lines,
                                   uint32_t flags, uar_memory_line_fn failed, void *ctx, uar_error *err) {
-    uar_status status = memory_usable(memory, err);
+    caller c;
+    uar_status status = caller_begin(&c, memory, who, err);
     if (status != UAR_OK) return status;
     if ((flags & ~UAR_MEMORY_IMPORT_VERBATIM) != 0)
         return error_set(err, UAR_E_INVALID, "the import has unknown flags");
-    caller c;
-    status = caller_init(&c, who, err);
-    if (status != UAR_OK) return status;
     uar_allocator alloc = memory->alloc;
     window w = { .memory = memory, .who = &c, .flags = flags };
     arena_init(&w.ar, &alloc);

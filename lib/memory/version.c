@@ -5,7 +5,6 @@
 #include <assert.h>
 
 #include "base/buffer.h"
-#include "base/crypto.h"
 #include "base/str.h"
 
 #define ROW_MAX (SIZE_MAX / 4)
@@ -37,24 +36,7 @@ static uar_status split_labels(uar_memory_record *r, arena *ar, uar_str joined) 
     return UAR_OK;
 }
 
-static void seal_u64(buffer *out, uint64_t value) {
-    uint8_t bytes[8];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)(value >> (56 - 8 * i));
-    buffer_append(out, bytes, sizeof bytes);
-}
-
-/* Absent and empty seal differently. */
-static void seal_text(buffer *out, uar_str text) {
-    seal_u64(out, text.ptr != NULL ? text.len : UINT64_MAX);
-    if (text.ptr != NULL) buffer_append_str(out, text);
-}
-
-static void seal_uuid(buffer *out, uar_uuid id) {
-    buffer_append(out, id.bytes, sizeof id.bytes);
-}
-
-static void seal_fields(buffer *out, const version *v, uar_str labels) {
+static uar_status checksum(uint8_t out[SEAL_BYTES], const version *v, uar_str labels) {
     const uar_memory_record *r = &v->r;
     const uar_str texts[] = { r->owner,
                               r->user,
@@ -87,26 +69,15 @@ static void seal_fields(buffer *out, const version *v, uar_str labels) {
                                  (uint64_t)r->valid_from_ms,
                                  (uint64_t)r->valid_until_ms,
                                  v->length };
-    seal_uuid(out, r->id);
-    seal_uuid(out, r->provenance.run);
-    seal_uuid(out, r->superseded_by);
+    seal all = { .count = 0 };
+    seal_id(&all, &r->id);
+    seal_id(&all, &r->provenance.run);
+    seal_id(&all, &r->superseded_by);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        seal_u64(out, numbers[i]);
+        seal_number(&all, numbers[i]);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        seal_text(out, texts[i]);
-}
-
-static uar_status checksum(uint8_t out[16], const version *v, uar_str labels, const uar_allocator *a) {
-    buffer bytes;
-    buffer_init(&bytes, a, ROW_MAX);
-    seal_fields(&bytes, v, labels);
-    uint8_t digest[SHA256_BYTES];
-    uar_status status = bytes.status;
-    uar_str piece = buffer_str(&bytes);
-    if (status == UAR_OK) status = sha256(digest, &piece, 1);
-    buffer_dispose(&bytes);
-    if (status == UAR_OK) memcpy(out, digest, 16);
-    return status;
+        seal_text(&all, texts[i]);
+    return seal_end(out, &all);
 }
 
 static uar_status copy_text(uar_str *out, query *q, int column, arena *ar) {
@@ -181,15 +152,11 @@ uar_status version_read(version *out, query *q, arena *ar, uar_error *err) {
     version v;
     memset(&v, 0, sizeof v);
     read_numbers(&v, q);
-    uar_str mark = query_get_text(q, 1);
-    uar_str stored = query_get_text(q, 33);
-    if (mark.len != MARK_BYTES || stored.len != sizeof v.r.checksum) return corrupt(&v, err);
-    memcpy(v.mark, mark.ptr, MARK_BYTES);
-    memcpy(v.r.checksum, stored.ptr, sizeof v.r.checksum);
+    if (!seal_bytes(v.mark, MARK_BYTES, q, 1) || !seal_bytes(v.r.checksum, SEAL_BYTES, q, 33)) return corrupt(&v, err);
     uar_str labels = { NULL, 0 };
     uar_status status = read_texts(&v, q, ar, &labels);
-    uint8_t expected[16];
-    if (status == UAR_OK) status = checksum(expected, &v, labels, ar->alloc);
+    uint8_t expected[SEAL_BYTES];
+    if (status == UAR_OK) status = checksum(expected, &v, labels);
     if (status != UAR_OK) return error_plain(err, status);
     if (memcmp(expected, v.r.checksum, sizeof expected) != 0) return corrupt(&v, err);
     *out = v;
@@ -251,7 +218,7 @@ static uar_status write(database *db, sql_id id, version *v, const uar_allocator
     buffer_init(&labels, a, ROW_MAX);
     join_labels(&labels, &v->r);
     uar_status status = labels.status;
-    if (status == UAR_OK) status = checksum(v->r.checksum, v, buffer_str(&labels), a);
+    if (status == UAR_OK) status = checksum(v->r.checksum, v, buffer_str(&labels));
     if (status != UAR_OK) error_plain(err, status);
     if (status == UAR_OK) {
         query q;

@@ -8,8 +8,8 @@
 #include <uar/memory.h>
 
 #include "memory/database.h"
+#include "memory/seal.h"
 
-#define MARK_BYTES 16
 /* Between labels in their column; no label holds it. */
 #define LABEL_SEPARATOR '\x1F'
 
