@@ -234,7 +234,7 @@ static void sample_chunk(const engine_answer *s, const search_part *p, const seg
     vector_scan(cosines, &s->query, c->body.codes, c->body.scales, count);
     for (size_t i = 0; i < count; i++) {
         bool has_one = estimates[i] > SEARCH_NO_COSINE;
-        likely[i] = has_one ? r->middle + r->stretch * (estimates[i] - r->middle) : SEARCH_NO_COSINE;
+        likely[i] = has_one ? (float)(r->middle + r->stretch * ((double)estimates[i] - r->middle)) : SEARCH_NO_COSINE;
         if (!has_one) cosines[i] = SEARCH_NO_COSINE;
     }
     spread_runs(by_bits, likely, p->segment->group + c->base, count);
@@ -260,32 +260,17 @@ static void calibrate(engine_answer *s) {
     s->rough.ratio = bits.factor / codes.factor;
 }
 
-/* Cosines by codes take the form of an estimate, so that all are made into cosines in one way. */
-static void undo_stretch(engine_answer *s, size_t first, size_t count) {
-    search_rough *r = &s->rough;
-    for (size_t i = first; i < first + count; i++)
-        if (s->cosines[i] > SEARCH_NO_COSINE) s->cosines[i] = r->middle + (s->cosines[i] - r->middle) / r->stretch;
-}
-
-/* Estimates spread wider than cosines, by their errors. Moved towards their middle they spread alike, so that the scale of
- * cosines and the best ones of conversations are what they would be. */
-static void settle_estimates(engine_answer *s) {
+/* Estimates spread wider than cosines, by their errors. */
+static void judge_estimates(engine_answer *s) {
     search_rough *r = &s->rough;
     if (!(r->spread.count > 0)) return;
     double mean = r->spread.sum / r->spread.count, wrong = r->errors / r->spread.count;
     double variance = r->spread.squares / r->spread.count - mean * mean;
     double share = variance > wrong ? (variance - wrong) / variance : 0;
-    r->middle = (float)mean;
-    r->stretch = (float)sqrt(share > 0.04 ? share : 0.04);
+    r->middle = mean;
+    r->stretch = sqrt(share > 0.04 ? share : 0.04);
     r->error = (float)sqrt(wrong);
     calibrate(s);
-    for (size_t i = 0; i < s->part_count; i++) {
-        const search_part *p = &s->parts[i];
-        for (size_t c = 0; c < p->segment->chunk_count; c++)
-            if (p->segment->chunks[c].sheet == NULL)
-                undo_stretch(s, p->base + p->segment->chunks[c].base, p->segment->chunks[c].head.count);
-        undo_stretch(s, p->base + p->segment->packed, p->segment->loose.slots);
-    }
 }
 
 uar_status search_gather(engine_answer *s, uar_error *err) {
@@ -300,6 +285,6 @@ uar_status search_gather(engine_answer *s, uar_error *err) {
         status = gather_loose(s, p);
         if (status != UAR_OK) return error_plain(err, status);
     }
-    if (s->by_bits) settle_estimates(s);
+    if (s->by_bits) judge_estimates(s);
     return UAR_OK;
 }

@@ -108,12 +108,9 @@ static void spread_part(score_spread *spread, const float *cosines, size_t count
     }
 }
 
-static void add_share(float *cosines, size_t count, const search_rough *r, float share) {
-    float middle = r->middle, stretch = r->stretch;
-    for (size_t i = 0; i < count; i++) {
-        float sum = middle + stretch * (cosines[i] - middle) + share;
-        cosines[i] = cosines[i] > SEARCH_NO_COSINE ? sum : SEARCH_NO_COSINE;
-    }
+static void add_share(float *cosines, size_t count, float share) {
+    for (size_t i = 0; i < count; i++)
+        cosines[i] = cosines[i] > SEARCH_NO_COSINE ? cosines[i] + share : SEARCH_NO_COSINE;
 }
 
 /* The best cosine of each conversation; `talk` has served the words. Then a share of it goes to all of its documents. */
@@ -131,28 +128,39 @@ static void share_best(engine_answer *s, const search_part *p) {
             best = cosines[at] > best ? cosines[at] : best;
         talk[g] = best;
     }
-    search_rough r = s->rough;
-    for (size_t i = 0; i < p->segment->groups.count; i++)
-        talk[i] = r.middle + r.stretch * (talk[i] - r.middle);
     for (size_t at = 0; at < p->segment->count;) {
         size_t end = at;
         while (end < p->segment->count && group[end] == group[at])
             end++;
-        add_share(cosines + at, end - at, &r, SCORE_TALK_BEST * talk[group[at]]);
+        add_share(cosines + at, end - at, SCORE_TALK_BEST * talk[group[at]]);
         at = end;
+    }
+}
+
+/* Of a part: all cosines, or in a search by bits the estimates. */
+static void spread_cosines(score_spread *spread, const engine_answer *s, const search_part *p) {
+    const float *cosines = s->cosines + p->base;
+    if (!(s->rough.spread.count > 0)) {
+        spread_part(spread, cosines, p->segment->count);
+        return;
+    }
+    for (size_t i = 0; i < p->segment->chunk_count; i++) {
+        const segment_chunk *c = &p->segment->chunks[i];
+        if (c->sheet != NULL) spread_part(spread, cosines + c->base, c->head.count);
     }
 }
 
 static void spread_vectors(engine_answer *s) {
     score_spread spread = { 0, 0, 0 };
     for (size_t i = 0; i < s->part_count; i++) {
-        const search_part *p = &s->parts[i];
-        share_best(s, p);
-        spread_part(&spread, s->cosines + p->base, p->segment->count);
+        share_best(s, &s->parts[i]);
+        spread_cosines(&spread, s, &s->parts[i]);
     }
+    const search_rough *r = &s->rough;
+    double middle = (1 + (double)SCORE_TALK_BEST) * r->middle;
     s->vectors = score_scale_of(&spread);
-    s->vectors.mean += s->rough.shift;
-    s->vectors.factor /= s->rough.ratio;
+    s->vectors.mean = middle + r->stretch * (s->vectors.mean - middle) + r->shift;
+    s->vectors.factor /= r->stretch * r->ratio;
 }
 
 /* The best scores so far, the least of them on top. */
@@ -199,18 +207,27 @@ static bool is_ready(const engine_answer *s, const search_part *p, size_t at) {
     return !s->by_bits || s->settled[p->base + at] != 0;
 }
 
+search_run search_run_at(const engine_answer *s, const search_part *p, size_t number) {
+    const index_segment *g = p->segment;
+    if (number == g->chunk_count) return (search_run){ g->packed, g->count, (float)RAISE_MOST };
+    const segment_chunk *c = &g->chunks[number];
+    double recency = score_recency(s->question.time_ms, c->newest);
+    double lift = score_adjust(1, recency, (double)c->importance, score_trust(c->trust));
+    return (search_run){ c->base, c->base + c->head.count, (float)(lift * 1.0001) };
+}
+
 /* Documents that no adjusting could bring onto the list are passed over. */
-static void find_best(best_list *best, const engine_answer *s, const search_part *p, bool is_rough) {
+static void find_best(best_list *best, const engine_answer *s, const search_part *p, search_run run, bool is_rough) {
     const float *relevance = s->relevance + p->base;
-    float least = best->count == best->cap ? best->values[0] / (float)RAISE_MOST : -1;
-    for (size_t at = 0; at < p->segment->count; at++) {
-        if (at % SEARCH_LANES == 0) at = search_skip_below(relevance, at, p->segment->count, least);
-        if (at == p->segment->count) break;
+    float least = best->count == best->cap ? best->values[0] / run.lift : -1;
+    for (size_t at = run.from; at < run.to; at++) {
+        if ((at - run.from) % SEARCH_LANES == 0) at = search_skip_below(relevance, at, run.to, least);
+        if (at == run.to) break;
         if (relevance[at] <= least || !(is_rough || is_ready(s, p, at)) || !search_wants(s, p, at)) continue;
         float score = (float)adjusted(s, &p->segment->documents[at], (double)relevance[at]);
         if (best->count == best->cap && score <= best->values[0]) continue;
         best_add(best, score);
-        if (best->count == best->cap) least = best->values[0] / (float)RAISE_MOST;
+        if (best->count == best->cap) least = best->values[0] / run.lift;
     }
 }
 
@@ -221,8 +238,9 @@ uar_status search_floor(float *out, engine_answer *s, bool is_rough) {
     best.values = (float *)alloc_bytes(s->engine->alloc, best.cap * sizeof(float));
     if (best.values == NULL) return UAR_E_NOMEM;
     for (size_t i = 0; i < s->part_count; i++)
-        find_best(&best, s, &s->parts[i], is_rough);
-    double least = best.count == best.cap ? ((double)best.values[0] - 2 * engine_answer_slack(s)) / RAISE_MOST : 0;
+        for (size_t n = 0; n <= s->parts[i].segment->chunk_count; n++)
+            find_best(&best, s, &s->parts[i], search_run_at(s, &s->parts[i], n), is_rough);
+    double least = best.count == best.cap ? (double)best.values[0] - 2 * engine_answer_slack(s) : 0;
     if (least > 0) *out = (float)(least * 0.9999);
     alloc_free(s->engine->alloc, best.values);
     return UAR_OK;
@@ -267,21 +285,29 @@ static uar_status add_entry(engine_answer *s, size_t *cap, search_entry entry) {
     return UAR_OK;
 }
 
-static uar_status collect(engine_answer *s, float least) {
+static uar_status collect_run(engine_answer *s, size_t *cap, const search_part *p, search_run run, float floor) {
+    const float *relevance = s->relevance + p->base;
+    float least = floor / run.lift;
+    for (size_t at = run.from; at < run.to; at++) {
+        if ((at - run.from) % SEARCH_LANES == 0) at = search_skip_below(relevance, at, run.to, least);
+        if (at == run.to) break;
+        if (relevance[at] < least || !is_ready(s, p, at) || !search_wants(s, p, at)) continue;
+        float score = (float)adjusted(s, &p->segment->documents[at], (double)relevance[at]);
+        if (score < floor) continue;
+        uar_status status = add_entry(s, cap, (search_entry){ score, p->base + (uint32_t)at });
+        if (status != UAR_OK) return status;
+    }
+    return UAR_OK;
+}
+
+static uar_status collect(engine_answer *s, float floor) {
     size_t cap = 0;
-    for (size_t i = 0; i < s->part_count; i++) {
-        const search_part *p = &s->parts[i];
-        const float *relevances = s->relevance + p->base;
-        for (size_t at = 0; at < p->segment->count; at++) {
-            if (at % SEARCH_LANES == 0) at = search_skip_below(relevances, at, p->segment->count, least);
-            if (at == p->segment->count) break;
-            float relevance = relevances[at];
-            if (relevance < least || !is_ready(s, p, at) || !search_wants(s, p, at)) continue;
-            float score = (float)adjusted(s, &p->segment->documents[at], (double)relevance);
-            uar_status status = add_entry(s, &cap, (search_entry){ score, p->base + (uint32_t)at });
+    for (size_t i = 0; i < s->part_count; i++)
+        for (size_t n = 0; n <= s->parts[i].segment->chunk_count; n++) {
+            const search_part *p = &s->parts[i];
+            uar_status status = collect_run(s, &cap, p, search_run_at(s, p, n), floor);
             if (status != UAR_OK) return status;
         }
-    }
     for (size_t i = s->entry_count / 2; i-- > 0;)
         sift(s->entries, i, s->entry_count);
     return UAR_OK;
@@ -292,9 +318,9 @@ uar_status search_rank(engine_answer *s) {
     if (s->question.time != NULL) add_times(s);
     weigh(s);
     uar_status status = s->by_bits ? search_refine(s) : UAR_OK;
-    float least = 0;
-    if (status == UAR_OK) status = search_floor(&least, s, false);
-    return status == UAR_OK ? collect(s, least) : status;
+    float floor = 0;
+    if (status == UAR_OK) status = search_floor(&floor, s, false);
+    return status == UAR_OK ? collect(s, floor) : status;
 }
 
 /* Occurrences of a term in a document. */

@@ -51,7 +51,8 @@ static void look_again(engine_answer *s, float floor, float doubts) {
     for (size_t i = 0; i < s->part_count; i++) {
         const search_part *p = &s->parts[i];
         for (size_t c = 0; c < p->segment->chunk_count; c++)
-            if (p->segment->chunks[c].sheet != NULL) look_at_chunk(s, p, &p->segment->chunks[c], floor, doubts);
+            if (p->segment->chunks[c].sheet != NULL)
+                look_at_chunk(s, p, &p->segment->chunks[c], floor / search_run_at(s, p, c).lift, doubts);
     }
 }
 
@@ -67,10 +68,6 @@ static const segment_chunk *chunk_of(const index_segment *g, size_t at) {
     return &g->chunks[from];
 }
 
-static float estimate_of(const engine_answer *s, const search_part *p, size_t at) {
-    return s->rough.middle + (s->cosines[p->base + at] - share_of(s, p, at) - s->rough.middle) / s->rough.stretch;
-}
-
 /* The best cosine of a conversation, by codes: what might be better than the best that is settled is settled as well. */
 static float find_best(engine_answer *s, const search_part *p, uint32_t group) {
     const index_segment *g = p->segment;
@@ -82,7 +79,8 @@ static float find_best(engine_answer *s, const search_part *p, uint32_t group) {
         best = cosine > best ? cosine : best;
     }
     for (uint32_t at = g->groups.tails[group]; at != SEGMENT_NONE; at = g->before[at]) {
-        if (s->settled[p->base + at] != 0 || estimate_of(s, p, at) + DOUBTS * s->rough.error < best) continue;
+        float estimate = s->cosines[p->base + at] - share_of(s, p, at);
+        if (s->settled[p->base + at] != 0 || estimate + DOUBTS * s->rough.error < best) continue;
         const segment_chunk *c = chunk_of(g, at);
         uint32_t row = (uint32_t)(at - c->base);
         settle(s, p, c, &row, 1);
@@ -106,22 +104,39 @@ static void settle_talk(engine_answer *s, const search_part *p, uint32_t group) 
 }
 
 /* `talk_own` is zero when words are done: it marks conversations here. */
-static void settle_talks(engine_answer *s, const search_part *p, float floor) {
+static void mark_talks(engine_answer *s, const search_part *p, search_run run, float floor, size_t *count) {
     const float *relevance = s->relevance + p->base;
     float *marks = s->talk_own + p->group_base;
-    size_t count = 0;
-    for (size_t at = 0; at < p->segment->count; at++) {
-        if (at % SEARCH_LANES == 0) at = search_skip_below(relevance, at, p->segment->count, floor);
-        if (at == p->segment->count) break;
+    for (size_t at = run.from; at < run.to; at++) {
+        if ((at - run.from) % SEARCH_LANES == 0) at = search_skip_below(relevance, at, run.to, floor);
+        if (at == run.to) break;
         uint32_t group = p->segment->group[at];
         bool is_meant = relevance[at] >= floor && s->settled[p->base + at] != 0 && search_wants(s, p, at) &&
                         s->cosines[p->base + at] > SEARCH_NO_COSINE;
         if (!is_meant || marks[group] > 0) continue;
         marks[group] = 1;
-        s->touched_groups[count++] = group;
+        s->touched_groups[(*count)++] = group;
     }
-    for (size_t i = 0; i < count; i++)
+}
+
+static void settle_talks(engine_answer *s, const search_part *p, float floor) {
+    float doubt = DOUBTS * SCORE_TALK_BEST * s->scorer.vectors * s->rough.error;
+    size_t count = 0;
+    for (size_t n = 0; n <= p->segment->chunk_count; n++) {
+        search_run run = search_run_at(s, p, n);
+        mark_talks(s, p, run, floor / run.lift - doubt, &count);
+    }
+    for (size_t i = 0; i < count; i++) {
         settle_talk(s, p, s->touched_groups[i]);
+        s->talk_own[p->group_base + s->touched_groups[i]] = 0;
+    }
+}
+
+static uar_status settle_best(engine_answer *s, float *floor) {
+    uar_status status = search_floor(floor, s, false);
+    for (size_t i = 0; i < s->part_count && status == UAR_OK; i++)
+        settle_talks(s, &s->parts[i], *floor);
+    return status == UAR_OK ? search_floor(floor, s, false) : status;
 }
 
 /* Those that seem best tell how good one has to be; then what may be as good is settled. */
@@ -130,13 +145,8 @@ uar_status search_refine(engine_answer *s) {
     uar_status status = search_floor(&floor, s, true);
     if (status != UAR_OK) return status;
     look_again(s, floor, 0);
-    status = search_floor(&floor, s, false);
+    status = settle_best(s, &floor);
     if (status != UAR_OK) return status;
     look_again(s, floor, DOUBTS);
-    status = search_floor(&floor, s, false);
-    if (status != UAR_OK) return status;
-    float talk_doubt = DOUBTS * SCORE_TALK_BEST * s->scorer.vectors * s->rough.error;
-    for (size_t i = 0; i < s->part_count; i++)
-        settle_talks(s, &s->parts[i], floor - talk_doubt);
-    return UAR_OK;
+    return settle_best(s, &floor);
 }

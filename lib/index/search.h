@@ -25,14 +25,14 @@ typedef struct search_scorer {
     float words, log_mean, vectors, usual, small;
 } search_scorer;
 
-/* What a search by bits knows of its estimates, and how they become cosines that spread as true ones do. */
+/* What a search by bits knows of its estimates. They spread wider than cosines: x spreads as middle + stretch * (x - middle)
+ * would. A sample says how far that is off: the mean of cosines less what it should be, and the same of the deviation as a
+ * ratio. */
 typedef struct search_rough {
-    score_spread spread;
-    double errors;         /* sum of squared deviations of estimates */
-    float middle, stretch; /* an estimate x stands for middle + stretch * (x - middle) */
-    float error;           /* the usual deviation */
-    double shift,
-        ratio; /* of a sample: the mean and the deviation of cosines beside those of what estimates stand for */
+    score_spread spread; /* of estimates; count 0: there are none */
+    double errors;       /* sum of squared deviations of estimates */
+    float error;         /* the usual deviation */
+    double middle, stretch, shift, ratio;
 } search_rough;
 
 struct engine_answer {
@@ -92,9 +92,17 @@ void search_end(engine_answer *s);
 /* Settle every document that may be among the best, with the best cosine of its conversation. `relevance` is weighed. */
 uar_status search_refine(engine_answer *s);
 
-/* The least relevance that a document needs to be among the best, by those that were weighed so far; by estimates only
- * with `is_rough`. */
+/* The least score that a document needs to be among the best, by those that were weighed so far; with `is_rough` by
+ * estimates, too. */
 uar_status search_floor(float *out, engine_answer *s, bool is_rough);
+
+/* Documents of a part that stand together: those of a chunk, or the loose ones behind the last. */
+typedef struct search_run {
+    size_t from, to;
+    float lift; /* what recency, importance and trust can make of a relevance of 1 in it at most */
+} search_run;
+/* `number` from 0 to the part's chunk_count. */
+search_run search_run_at(const engine_answer *s, const search_part *p, size_t number);
 bool search_wants(const engine_answer *s, const search_part *p, size_t at);
 float search_relevance(const engine_answer *s, const search_part *p, size_t at, float cosine);
 

@@ -175,6 +175,18 @@ static segment_chunk *find_chunk(const index_segment *s, const chunk_place *plac
     return NULL;
 }
 
+static void note_best(segment_chunk *c, const document *documents) {
+    c->newest = documents[0].created_ms;
+    c->importance = 0;
+    c->trust = UINT8_MAX;
+    for (size_t i = 0; i < c->head.count; i++) {
+        const document *d = &documents[i];
+        c->newest = d->created_ms > c->newest ? d->created_ms : c->newest;
+        c->importance = d->importance > c->importance ? d->importance : c->importance;
+        c->trust = d->trust < c->trust ? d->trust : c->trust;
+    }
+}
+
 /* Documents of one chunk, from the older picture of the segment if it has them. */
 static uar_status take_chunk(index_segment *s, segment_chunk *c, index_segment *old, const index_source *source,
                              uar_error *err) {
@@ -209,6 +221,7 @@ static uar_status take_chunk(index_segment *s, segment_chunk *c, index_segment *
     }
     if (status == UAR_OK) status = add_sums(s, c, source, err);
     if (status != UAR_OK) return status;
+    note_best(c, to);
     if (to[0].key <= s->last_key) return error_set(err, UAR_E_CORRUPT, "chunks of the index overlap");
     s->last_key = to[c->head.count - 1].key;
     s->count += c->head.count;

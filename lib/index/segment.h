@@ -21,6 +21,9 @@ typedef struct segment_chunk {
     float *sums;        /* of its vectors; NULL: it has none of the source's model */
     void *block;        /* NULL: its body isn't in memory */
     float *sheet;       /* of its codes, for a first look (vector_bits.h); only beside a block. NULL: not made yet */
+    int64_t newest;     /* latest creation of its documents */
+    float importance;   /* the highest of theirs */
+    uint8_t trust;      /* the best tier of theirs */
     float error, scale; /* with a sheet: the largest error of a row and the largest scale */
     float apart;        /* how far the question of the search in the works is from the sheet's centre */
     chunk_view body;
