@@ -91,7 +91,7 @@ UAR_API uar_status uar_attachment_load(uar_runtime *rt, const char *owner, const
 /** What is known of an attachment; waits. */
 UAR_API uar_status uar_attachment_load_sync(uar_reply **out, uar_runtime *rt, const char *owner, const char *user,
                                             uar_uuid id, uar_error *err);
-/** Attachments of a user, oldest first, at most `limit` (1–1000), behind `cursor` (absent: from the start). */
+/** Attachments of a user by id, which is by age to the millisecond, at most `limit` (1–1000), behind `cursor` (absent: from the start). */
 UAR_API uar_status uar_attachment_list(uar_runtime *rt, const char *owner, const char *user, uar_str cursor,
                                        size_t limit, uar_reply_fn done, void *ctx, uar_error *err);
 /** Attachments of a user; waits. */
