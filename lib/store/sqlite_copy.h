@@ -21,7 +21,8 @@ uar_status sqlite_copy_to(const uar_allocator *alloc, sqlite3 *from, const char 
 char *sqlite_name_beside(const uar_allocator *alloc, const char *path, const char *mark);
 /* Remove a file and SQLite's companions of it. */
 void sqlite_remove_files(const uar_allocator *alloc, const char *path);
-/* Read all of the file at `path` and compare tables with indexes: UAR_E_CORRUPT. Nobody else may use it. */
+/* Make the file at `path` one that needs no log beside it, read all of it and compare tables with indexes: UAR_E_CORRUPT. Nobody
+ * else may use it. */
 uar_status sqlite_prove(const char *path, uar_error *err);
 
 /* NULL, or one without a function, watches nothing. */

@@ -23,7 +23,7 @@ typedef struct repair {
     sqlite3 *to;       /* the new file */
     sqlite3_stmt *put; /* keeps the newer of two */
     sqlite3_stmt *has;
-    sqlite3_stmt *name; /* remembers what was told to be lost */
+    sqlite3_stmt *name; /* remembers what may be lost */
     uar_store_repair report;
 } repair;
 
@@ -75,12 +75,12 @@ static void close_target(repair *r) {
     r->to = NULL;
 }
 
-/* Step a statement that has a key; `*found` is true if it gave a row, or changed one. */
+/* Step a statement that has a key; `*found` is true if it gave a row. */
 static uar_status run_key(repair *r, sqlite3_stmt *s, const uar_record *key, bool *found, uar_error *err) {
     sqlite_binder b = { .s = s };
     sqlite_bind_key(&b, key->kind, key->owner, key->id);
     int code = b.code == SQLITE_OK ? sqlite3_step(s) : b.code;
-    *found = code == SQLITE_ROW || (s == r->name && sqlite3_changes(r->to) > 0);
+    *found = code == SQLITE_ROW;
     sqlite_reset(s);
     return code == SQLITE_ROW || code == SQLITE_DONE ? UAR_OK : target_fault(r, code, err);
 }
@@ -100,18 +100,32 @@ static void tell_unnamed(repair *r, const char *what) {
     sqlite_walk_tell(&r->walk, true, NULL, what);
 }
 
-/* Once for each. */
-static uar_status tell_lost(repair *r, const uar_record *key, const char *what, uar_error *err) {
-    bool is_new = false;
-    uar_status status = run_key(r, r->name, key, &is_new, err);
-    if (status != UAR_OK || !is_new) return status;
-    r->report.lost++;
-    sqlite_walk_tell(&r->walk, true, key, what);
-    return UAR_OK;
+/* Perhaps: another way may lead to it yet. */
+static uar_status remember_lost(repair *r, const uar_record *key, uar_error *err) {
+    bool ignored;
+    return run_key(r, r->name, key, &ignored, err);
 }
 
-static bool same_key(const uar_record *a, const uar_record *b) {
-    return a->kind == b->kind && uar_str_equal(a->owner, b->owner) && uar_str_equal(a->id, b->id);
+/* What was remembered and didn't turn up. */
+static uar_status tell_lost(repair *r, uar_error *err) {
+    static const char sql[] = "SELECT kind, owner, id FROM temp.named AS n WHERE NOT EXISTS"
+                              " (SELECT 1 FROM record AS r WHERE r.kind=n.kind AND r.owner=n.owner AND r.id=n.id)"
+                              " ORDER BY kind, owner, id";
+    sqlite3_stmt *s = NULL;
+    int code = sqlite3_prepare_v2(r->to, sql, -1, &s, NULL);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(s);
+        if (code != SQLITE_ROW) break;
+        const uar_record key = {
+            .kind = (uint32_t)sqlite3_column_int64(s, 0),
+            .owner = uar_str_n(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1)),
+            .id = uar_str_n(sqlite3_column_blob(s, 2), (size_t)sqlite3_column_bytes(s, 2)),
+        };
+        r->report.lost++;
+        sqlite_walk_tell(&r->walk, true, &key, "the record is damaged or missing");
+    }
+    sqlite3_finalize(s);
+    return code == SQLITE_DONE ? UAR_OK : target_fault(r, code, err);
 }
 
 static uar_status on_row(void *ctx, sqlite3_int64 row, uar_status fetched, uar_error *err) {
@@ -129,9 +143,9 @@ static uar_status on_entry(void *ctx, const uar_record *key, sqlite3_int64 row, 
     uar_status status = run_key(r, r->has, key, &is_kept, err);
     if (status != UAR_OK || is_kept) return status;
     status = sqlite_walk_fetch(&r->walk, row, err);
-    if (status == UAR_OK && same_key(&r->walk.record, key)) return keep(r, &r->walk.record, err);
-    if (status == UAR_E_CORRUPT) return tell_lost(r, key, "the record is damaged", err);
-    if (status == UAR_OK || status == UAR_E_NOT_FOUND) return tell_lost(r, key, "the record is missing", err);
+    /* A whole record of another key: it is the entry that is damaged. */
+    if (status == UAR_OK) return keep(r, &r->walk.record, err);
+    if (status == UAR_E_CORRUPT || status == UAR_E_NOT_FOUND) return remember_lost(r, key, err);
     return status;
 }
 
@@ -140,6 +154,7 @@ static uar_status salvage(repair *r, uar_error *err) {
     uar_status status = sqlite_walk_rows(&r->walk, on_row, r, err);
     if (status == UAR_OK) status = sqlite_walk_index(&r->walk, SQLITE_INDEX_ID, &broken[0], on_entry, r, err);
     if (status == UAR_OK) status = sqlite_walk_index(&r->walk, SQLITE_INDEX_PARENT, &broken[1], on_entry, r, err);
+    if (status == UAR_OK) status = tell_lost(r, err);
     if (status != UAR_OK) return status;
     if (r->walk.rest_lost && broken[0]) tell_unnamed(r, "some records lie on damaged pages and can't be named");
     int code = sqlite3_exec(r->to, "COMMIT; DROP TABLE temp.named", NULL, NULL, NULL);
@@ -211,7 +226,7 @@ static uar_status rebuild(repair *r, uar_error *err) {
     if (target == NULL) return error_plain(err, UAR_E_NOMEM);
     uar_status status = fill(r, target, err);
     if (status == UAR_OK) status = change_places(r, target, err);
-    if (status != UAR_OK) sqlite_remove_files(&r->l.alloc, target);
+    sqlite_remove_files(&r->l.alloc, target); /* also what a failing close left beside it */
     alloc_free(&r->l.alloc, target);
     return status;
 }
@@ -250,31 +265,37 @@ static void close_any(sqlite_layer *l) {
     alloc_free(&l->alloc, l->path);
 }
 
-static uar_status begin_any(sqlite_layer *l, const char *path, const uar_sqlite_options *options, bool read_only,
-                            uar_error *err) {
-    *l = (sqlite_layer){ .alloc = alloc_default, .schema = &sqlite_schema_now };
+static uar_status begin_any(sqlite_layer *l, const uar_allocator *alloc, const char *path,
+                            const uar_sqlite_options *options, bool read_only, uar_error *err) {
+    *l = (sqlite_layer){ .alloc = *alloc, .schema = &sqlite_schema_now };
     uar_status status = struct_in(&l->options, sizeof l->options, options, "uar_sqlite_options", err);
     if (status != UAR_OK) return status;
     if (path == NULL || path[0] == '\0')
         return error_set(err, UAR_E_INVALID, "an SQLite store needs the path of its file");
     sqlite_fill_options(&l->options);
     l->options.read_only = read_only;
+    l->salvages = true;
     l->path = alloc_text(&l->alloc, uar_str_of(path));
     return l->path != NULL ? open_any(l, err) : error_plain(err, UAR_E_NOMEM);
+}
+
+uar_status sqlite_check_file(uar_store_check *out, const uar_allocator *alloc, const char *path,
+                             const uar_sqlite_options *options, const sqlite_listener *to, uar_error *err) {
+    if (out == NULL) return error_set(err, UAR_E_INVALID, "out is NULL");
+    sqlite_layer l;
+    uar_store_check report = { .size = UAR_STORE_CHECK_INIT };
+    uar_status status = begin_any(&l, alloc, path, options, true, err);
+    if (status == UAR_OK) status = sqlite_check_with(&l, to, &report, err);
+    close_any(&l);
+    if (status == UAR_OK) struct_out(out, &report, sizeof report);
+    return status;
 }
 
 uar_status uar_sqlite_check(uar_store_check *out, const char *path, const uar_sqlite_options *options,
                             uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
                             uar_error *err) {
-    if (out == NULL) return error_set(err, UAR_E_INVALID, "out is NULL");
-    sqlite_layer l;
-    uar_store_check report = { .size = UAR_STORE_CHECK_INIT };
     const sqlite_listener to = { each, each_ctx, progress };
-    uar_status status = begin_any(&l, path, options, true, err);
-    if (status == UAR_OK) status = sqlite_check_with(&l, &to, &report, err);
-    close_any(&l);
-    if (status == UAR_OK) struct_out(out, &report, sizeof report);
-    return status;
+    return sqlite_check_file(out, &alloc_default, path, options, &to, err);
 }
 
 /* ---- repair ---- */
@@ -293,7 +314,7 @@ static uar_status check_version(const repair *r, uar_error *err) {
     return sqlite_refuse(&r->l, UAR_E_UNSUPPORTED, "a damaged store of an older version can't be repaired", err);
 }
 
-static uar_status repair_file(repair *r, uar_error *err) {
+static uar_status repair_store(repair *r, uar_error *err) {
     const sqlite_listener to = { pass_faults, r, r->walk.progress };
     uar_store_check seen = { .size = UAR_STORE_CHECK_INIT };
     uar_status status = lock_out_others(&r->l, err);
@@ -305,15 +326,21 @@ static uar_status repair_file(repair *r, uar_error *err) {
     return seen.lost != 0 || seen.faults != 0 ? rebuild(r, err) : UAR_OK;
 }
 
-uar_status uar_sqlite_repair(uar_store_repair *out, const char *path, const uar_sqlite_options *options,
-                             uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
-                             uar_error *err) {
+uar_status sqlite_repair_file(uar_store_repair *out, const uar_allocator *alloc, const char *path,
+                              const uar_sqlite_options *options, const sqlite_listener *to, uar_error *err) {
     if (out == NULL) return error_set(err, UAR_E_INVALID, "out is NULL");
-    repair r = { .walk = { .each = each, .each_ctx = each_ctx, .progress = progress },
+    repair r = { .walk = { .each = to->each, .each_ctx = to->each_ctx, .progress = to->progress },
                  .report = { .size = UAR_STORE_REPAIR_INIT } };
-    uar_status status = begin_any(&r.l, path, options, false, err);
-    if (status == UAR_OK) status = repair_file(&r, err);
+    uar_status status = begin_any(&r.l, alloc, path, options, false, err);
+    if (status == UAR_OK) status = repair_store(&r, err);
     close_any(&r.l);
     if (status == UAR_OK) struct_out(out, &r.report, sizeof r.report);
     return status;
+}
+
+uar_status uar_sqlite_repair(uar_store_repair *out, const char *path, const uar_sqlite_options *options,
+                             uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
+                             uar_error *err) {
+    const sqlite_listener to = { each, each_ctx, progress };
+    return sqlite_repair_file(out, &alloc_default, path, options, &to, err);
 }
