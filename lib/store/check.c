@@ -130,7 +130,7 @@ static bool try_one(session *s, const kit_requirement *r, bool wants_other) {
     if (k->is_out_of_memory) return false;
     assert(is_kept || k->fault.code != UAR_OK);
     report(s, r, is_kept ? UAR_REQUIREMENT_KEPT : UAR_REQUIREMENT_BROKEN, is_kept ? NULL : k->fault.message);
-    k->scribbles = false;
+    k->scribbles = k->watches_ends = false;
     kit_close_other(k);
     if (k->has_layer) kit_sweep(k);
     /* A call that never ended may still read what it was lent. */

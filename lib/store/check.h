@@ -55,9 +55,10 @@ typedef struct kit {
     uar_str owner, other;
     kit_home homes[KIT_HOMES];
     size_t home_count;
-    bool scribbles; /* overwrite what get and list were lent as soon as they return */
-    bool is_hung;   /* a call never ended: nothing more may be asked */
-    bool is_gone;   /* the layer couldn't be opened again: nothing more can be asked */
+    bool watches_ends; /* look how calls end */
+    bool scribbles;    /* overwrite what get and list were lent as soon as they return */
+    bool is_hung;      /* a call never ended: nothing more may be asked */
+    bool is_gone;      /* the layer couldn't be opened again: nothing more can be asked */
     bool is_out_of_memory;
     char said[KIT_SAID]; /* what the layer said with its last failure */
     bool was_held;       /* of the last call: a reference stayed */

@@ -122,7 +122,7 @@ static uar_status ask(call *c, kit *k, completion_kind kind, ask_fn fn, const vo
     fn(k, question, done);
     completion_return(done);
     call_wait(c, done);
-    if (k->scribbles && !k->is_hung && !k->was_held) look_back(k, done);
+    if (k->watches_ends && !k->is_hung && !k->was_held) look_back(k, done);
     memcpy(k->said, c->said, sizeof k->said);
     completion_release(done);
     condition_dispose(&c->ended);

@@ -65,7 +65,7 @@ static bool asks_everything(kit *k) {
     const uar_write wrong = kit_put(kit_newer(k, r, 9), 8);
     const uar_list_query query = kit_query(k, UAR_ORDER_KEY);
     const uar_str ids[] = { STR("a") };
-    k->scribbles = true;
+    k->watches_ends = true;
     k->was_held = false;
     k->stale = 0;
     return kit_stores(k, r) && kit_has(k, &r) && kit_lacks(k, &nobody) &&

@@ -1,6 +1,4 @@
 /* Requirements on calls that overlap: only a layer that says it is concurrent is asked. Owns nothing. */
-#include <stdatomic.h>
-
 #include "base/lock.h"
 #include "store/check.h"
 
@@ -66,39 +64,75 @@ bool kit_races(kit *k) {
 
 /* ---- a reader beside a writer ---- */
 
-/* One thread writes until it has done its rounds; the kit's own thread reads meanwhile. */
+enum { ENOUGH_READS = 5, MOST_ROUNDS = 100000, ROUND_MS = 100 };
+
+/* One thread writes until it has done its rounds and there were reads beside them; the kit's own thread reads meanwhile. */
 typedef struct writer {
     kit own;
     bool (*round)(kit *k, size_t number);
     size_t rounds;
-    atomic_bool is_over;
-    bool is_done;
+    bool is_done; /* the writer's own until it has ended */
+    mutex lock;
+    condition changed;
+    size_t done, reads;
+    bool is_over;
 } writer;
+
+/* True to go on. */
+static bool note_round(writer *w, size_t done) {
+    mutex_lock(&w->lock);
+    w->done = done;
+    bool goes_on = done < w->rounds || (w->reads < ENOUGH_READS && done < MOST_ROUNDS);
+    w->is_over = !goes_on || !w->is_done;
+    condition_signal(&w->changed);
+    mutex_unlock(&w->lock);
+    return goes_on;
+}
 
 static void write_rounds(void *arg) {
     writer *w = arg;
-    w->is_done = true;
-    for (size_t i = 0; i < w->rounds && w->is_done; i++)
-        w->is_done = w->round(&w->own, i);
-    atomic_store(&w->is_over, true);
+    size_t done = 0;
+    do {
+        w->is_done = w->round(&w->own, done++);
+    } while (note_round(w, done) && w->is_done);
+}
+
+/* Until something was written, or nothing will be, or it takes long. */
+static void wait_for_round(writer *w) {
+    mutex_lock(&w->lock);
+    const size_t before = w->done;
+    while (w->done == before && !w->is_over && condition_wait(&w->changed, &w->lock, ROUND_MS)) {}
+    mutex_unlock(&w->lock);
+}
+
+/* True until the writer is over. */
+static bool note_read(writer *w, bool is_kept) {
+    mutex_lock(&w->lock);
+    w->reads = is_kept ? w->reads + 1 : ENOUGH_READS;
+    bool is_over = w->is_over;
+    mutex_unlock(&w->lock);
+    return !is_over;
 }
 
 /* `read` gets a kit that is emptied after each time. With a second layer, the writer has that. */
-static bool reads_beside(kit *k, bool (*round)(kit *k, size_t number), size_t rounds, bool (*read)(kit *k)) {
+static bool reads_beside(kit *k, bool (*round)(kit *k, size_t number), size_t rounds, bool (*read)(kit *k, writer *w)) {
     writer w = { .round = round, .rounds = rounds };
-    atomic_init(&w.is_over, false);
+    kit reader;
+    thread t;
+    if (mutex_init(&w.lock) != UAR_OK || condition_init(&w.changed) != UAR_OK)
+        return KIT_FAULT(k, "no lock could be made");
     kit_fork(&w.own, k);
     if (k->has_other) kit_swap(&w.own);
-    kit reader;
     kit_fork(&reader, k);
-    thread t;
     if (thread_start(&t, STACK, write_rounds, &w) != UAR_OK) return KIT_FAULT(k, "no thread could be started");
     bool is_kept = true;
-    while (is_kept && !atomic_load(&w.is_over)) {
-        is_kept = read(&reader);
+    do {
+        is_kept = read(&reader, &w);
         if (!reader.is_hung) arena_dispose(&reader.memory);
-    }
+    } while (note_read(&w, is_kept) && is_kept);
     thread_join(t);
+    condition_dispose(&w.changed);
+    mutex_dispose(&w.lock);
     bool is_written = kit_join(k, &w.own, w.is_done);
     return kit_join(k, &reader, is_kept) && is_written;
 }
@@ -114,7 +148,8 @@ static bool raise_pair(kit *k, size_t number) {
     return kit_commits(k, writes, COUNT(writes), "a commit that raises a pair, beside lists");
 }
 
-static bool sees_pairs(kit *k) {
+static bool sees_pairs(kit *k, writer *w) {
+    (void)w;
     uar_list_query query = kit_query(k, UAR_ORDER_KEY);
     query.parent = STR("pair");
     kit_page page;
@@ -127,8 +162,7 @@ static bool sees_pairs(kit *k) {
 
 bool kit_sees_whole_commits(kit *k) {
     const uar_write writes[] = { kit_put(half(k, false, 1), 0), kit_put(half(k, true, 1), 0) };
-    return kit_commits(k, writes, COUNT(writes), "a commit of two puts") &&
-           reads_beside(k, raise_pair, 100, sees_pairs);
+    return kit_commits(k, writes, COUNT(writes), "a commit of two puts") && reads_beside(k, raise_pair, 50, sees_pairs);
 }
 
 /* ---- pages ---- */
@@ -156,7 +190,7 @@ static size_t number_of(uar_str id) {
     return number;
 }
 
-static bool walks_once(kit *k) {
+static bool walks_once(kit *k, writer *w) {
     unsigned seen[STAY] = { 0 };
     uar_list_query query = kit_query(k, UAR_ORDER_KEY);
     query.parent = STR("p");
@@ -169,6 +203,7 @@ static bool walks_once(kit *k) {
             if (number < 2 * STAY && number % 2 == 0) seen[number / 2]++;
         }
         if (page.count < LIMIT) break;
+        wait_for_round(w);
         query.has_after = true;
         query.after_id = page.records[page.count - 1].id;
     }
@@ -181,7 +216,7 @@ static bool walks_once(kit *k) {
 bool kit_pages_beside_writes(kit *k) {
     for (size_t i = 0; i < STAY; i++)
         if (!kit_stores(k, staying(k, i))) return false;
-    return reads_beside(k, come_and_go, 200, walks_once);
+    return reads_beside(k, come_and_go, 50, walks_once);
 }
 
 static const kit_requirement overlap[] = {

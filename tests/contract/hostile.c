@@ -77,6 +77,12 @@ typedef struct late {
     bool is_commit;
 } late;
 
+static void keep_call(hostile *h, uar_completion *done) {
+    uar_completion **slot = &h->refs[h->ref_count++ % REMEMBERED];
+    uar_completion_unref(*slot);
+    *slot = uar_completion_ref(done);
+}
+
 static void finish(const reply *r, bool is_commit, uar_completion *done) {
     if (r->status != UAR_OK)
         uar_completion_fail(done, r->status, NULL);
@@ -101,8 +107,7 @@ static void conclude(hostile *h, arena *memory, const reply *r, bool is_commit, 
     if (h->way != HOSTILE_LATE) {
         finish(r, is_commit, done);
         if (h->way == HOSTILE_FINISHES_TWICE) finish(r, is_commit, done);
-        if (h->way == HOSTILE_KEEPS_CALLS && h->ref_count < REMEMBERED)
-            h->refs[h->ref_count++] = uar_completion_ref(done);
+        if (h->way == HOSTILE_KEEPS_CALLS) keep_call(h, done);
         arena_dispose(memory);
         return;
     }
@@ -692,7 +697,7 @@ static void hostile_destroy(void *ctx) {
     while (atomic_load(&h->late) > 0)
         pause_us(100);
     uar_completion_unref(h->held);
-    for (size_t i = 0; i < h->ref_count; i++)
+    for (size_t i = 0; i < REMEMBERED; i++)
         uar_completion_unref(h->refs[i]);
     world_leave(h);
     if (h->owns_world) world_free(h->world);

@@ -111,7 +111,7 @@
     X(CLOSES_ALL, 117, "destroying one layer closes the others")                             \
     X(HALF_SEEN_BESIDE, 118, "another layer sees half of a commit")                          \
     X(HOLDS_LOCK, 119, "a refused commit keeps the lock")                                    \
-    X(LOSES_AT_SUSPEND, 120, "a suspend loses the last put")                                 \
+    X(LOSES_AT_SUSPEND, 120, "a suspend loses the last put if it has a sort")                \
     X(SLEEPS_ON, 121, "after a resume, gets are answered from what was seen before")         \
     X(LOSES_ASLEEP, 122, "destroyed while suspended, it loses the last put")                 \
     X(TIDIES_AWAY, 123, "maintenance takes a record away")                                   \

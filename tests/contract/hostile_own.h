@@ -62,7 +62,7 @@ struct hostile {
     size_t opening;      /* of the world, when this layer was opened */
     bool compares_again; /* FORGETS_REVISIONS: a put came */
     bool is_struck;      /* CLOSES_ALL */
-    bool is_asleep;
+    bool is_asleep, has_slept;
 };
 
 typedef struct reply {

@@ -42,15 +42,17 @@ static void remember(uar_record *list, size_t *count, arena *memory, const uar_r
     if (record_copy(&list[(*count)++], memory, r) != UAR_OK) abort();
 }
 
-/* What was put last goes away. */
+/* What was put last and is still there goes away. */
 static void lose_last_put(hostile *h) {
-    hostile_world *w = h->world;
-    if (w->last_count == 0) return;
+    const hostile_world *w = h->world;
     arena memory;
     arena_init(&memory, &alloc_default);
-    const uar_record *r = &w->last[w->last_count - 1];
-    const uar_write gone = { UAR_WRITE_DELETE, revision_of(h, &memory, r), *r };
-    (void)inner_commit(h, &gone, 1);
+    for (size_t i = w->last_count; i-- > 0;) {
+        const uar_write gone = { UAR_WRITE_DELETE, revision_of(h, &memory, &w->last[i]), w->last[i] };
+        if (gone.expected == 0) continue;
+        (void)inner_commit(h, &gone, 1);
+        break;
+    }
     arena_dispose(&memory);
 }
 
@@ -105,7 +107,8 @@ static bool wrote_itself(hostile *h, const uar_write *w) {
 }
 
 static bool is_unguarded(hostile *h, const uar_write *w) {
-    if (w->op == UAR_WRITE_PUT && h->way == HOSTILE_FORGETS_REVISIONS) return h->opening > 1 && !h->compares_again;
+    if (w->op == UAR_WRITE_PUT && h->way == HOSTILE_FORGETS_REVISIONS)
+        return h->opening > 1 && !h->compares_again && !has_company(h);
     if (!has_company(h)) return false;
     if (w->op == UAR_WRITE_PUT && h->way == HOSTILE_OWN_REVISIONS) return wrote_itself(h, w);
     return w->op == UAR_WRITE_CHECK && h->way == HOSTILE_OWN_CHECKS && wrote_itself(h, w);
@@ -179,6 +182,7 @@ static void answer_from_memory(hostile *h, const uar_record *key, reply *r) {
         return;
     }
     if (h->way == HOSTILE_OWN_DELETES ? is_there : !is_there) return;
+    if (h->way == HOSTILE_SLEEPS_ON && !h->has_slept) return;
     if (r->records == NULL && (r->records = arena_zeroed(r->memory, 1, sizeof *r->records)) == NULL) abort();
     r->records[0] = h->seen[at];
     r->count = 1;
@@ -230,7 +234,8 @@ static uar_status hostile_suspend(void *ctx, uar_error *err) {
     hostile *h = ctx;
     (void)err;
     h->is_asleep = true;
-    if (h->way == HOSTILE_LOSES_AT_SUSPEND) lose_last_put(h);
+    bool is_sorted = h->world->last_count > 0 && h->world->last[h->world->last_count - 1].has_sort;
+    if (h->way == HOSTILE_LOSES_AT_SUSPEND && is_sorted) lose_last_put(h);
     return UAR_OK;
 }
 
@@ -238,6 +243,7 @@ static uar_status hostile_resume(void *ctx, uar_error *err) {
     hostile *h = ctx;
     (void)err;
     h->is_asleep = false;
+    h->has_slept = true;
     return UAR_OK;
 }
 
