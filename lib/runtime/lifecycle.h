@@ -9,5 +9,7 @@ request *lifecycle_request(uar_runtime *rt, bool waits, void (*step)(request *q)
                            const char *session, size_t state_size, uar_error *err);
 /* End with the session that a GET has just read. */
 void lifecycle_answer_session(request *q);
+/* Absent, or 1-1000 bytes of UTF-8. */
+bool lifecycle_name_is_good(uar_str name);
 
 #endif

@@ -116,18 +116,18 @@ static void take_step(void *arg) {
     q->step(q);
 }
 
-static void post_step(request *q) {
+void request_post(request *q) {
     q->task.fn = take_step;
     q->task.arg = q;
     q->rt->env.executor.post(q->rt->env.executor.ctx, &q->task, false);
 }
 
 static void wake(void *arg) {
-    post_step(arg);
+    request_post(arg);
 }
 
 static void op_done(store_op *op) {
-    post_step(op->arg);
+    request_post(op->arg);
 }
 
 void request_submit(request *q) {
@@ -235,7 +235,7 @@ uar_status request_begin(request *q, const uar_error *fault, uar_reply_fn done, 
     if (done == NULL) return request_refuse(q, UAR_E_INVALID, "done is NULL", err);
     q->done = done;
     q->ctx = ctx;
-    post_step(q);
+    request_post(q);
     return UAR_OK;
 }
 
@@ -260,7 +260,7 @@ uar_status request_wait_for(request *q, const uar_error *fault, uar_reply **out,
         return request_refuse(q, UAR_E_NOMEM, "out of memory", err);
     }
     q->waiter = &w;
-    post_step(q);
+    request_post(q);
     wait_for(q, &w);
     condition_dispose(&w.done);
     mutex_dispose(&w.lock);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "run/watch.h"
+#include "runtime/deleted.h"
 #include "runtime/request.h"
 
 /* Instances that are told apart in one reply; records of more are taken for interrupted ones of the last. */
@@ -18,6 +19,7 @@ typedef struct watched {
 } watched;
 
 typedef struct run_watcher {
+    deleted deleted;
     uar_run_info *runs; /* the reply's */
     size_t count;
     watched list[INSTANCES_MAX];
@@ -98,6 +100,7 @@ static bool keep_run(request *q, run_watcher *w, const uar_record *record) {
         return false;
     }
     if (!uar_str_equal(info->user, q->user)) return true; /* another user's: not to be seen */
+    if (deleted_has(&w->deleted, q, info->user, info->session)) return true;
     w->count++;
     bool foreign =
         looks_open(info) && !uar_uuid_equal(info->instance, q->rt->env.instance) && !q->rt->env.single_process;
@@ -107,13 +110,12 @@ static bool keep_run(request *q, run_watcher *w, const uar_record *record) {
 }
 
 static void got_runs(request *q) {
-    run_watcher *w = arena_zeroed(request_mem(q), 1, sizeof *w);
-    if (w != NULL) w->runs = arena_zeroed(request_mem(q), q->op.record_count + 1, sizeof *w->runs);
-    if (w == NULL || w->runs == NULL) {
+    run_watcher *w = q->state;
+    w->runs = arena_zeroed(request_mem(q), q->op.record_count + 1, sizeof *w->runs);
+    if (w->runs == NULL) {
         request_end(q, UAR_E_NOMEM, "out of memory");
         return;
     }
-    q->state = w;
     for (size_t i = 0; i < q->op.record_count; i++)
         if (!keep_run(q, w, &q->op.records[i])) return;
     if (q->op.call == STORE_LIST && q->op.record_count == q->limit) {
@@ -129,10 +131,30 @@ static void got_runs(request *q) {
         look_on(q);
 }
 
-/* 0: read · 1: got the records · 2: got a heartbeat · 3: waited */
+/* The first step of each call here: which sessions are being deleted. */
+static void ask_deleted(request *q) {
+    run_watcher *w = arena_zeroed(request_mem(q), 1, sizeof *w);
+    q->state = w;
+    if (w == NULL)
+        request_end(q, UAR_E_NOMEM, "out of memory");
+    else
+        deleted_ask(&w->deleted, q);
+}
+
+static bool got_deleted(request *q) {
+    run_watcher *w = q->state;
+    return deleted_got(&w->deleted, q);
+}
+
+/* 0: what is being deleted · 4: read · 1: got the records · 2: got a heartbeat · 3: waited */
 static void step_runs(request *q, bool one) {
     switch (q->stage) {
     case 0:
+        q->stage = 4;
+        ask_deleted(q);
+        break;
+    case 4:
+        if (!got_deleted(q)) break;
         q->stage = 1;
         if (one)
             request_get(q, UAR_RECORD_RUN, q->owner, q->id);
@@ -209,20 +231,25 @@ uar_status uar_run_list_sync(uar_reply **out, uar_runtime *rt, const char *owner
 
 /* ---- checkpoints ---- */
 
-/* 0: read the run, to see whose it is · 1: read its checkpoint · 2: done */
+/* 0: what is being deleted · 1: read the run, to see whose it is · 2: read its checkpoint · 3: done */
 static void step_checkpoint(request *q) {
     uar_error fault = UAR_ERROR_INIT;
     uar_run_info info;
     uar_status status;
+    const run_watcher *w = q->state;
     switch (q->stage++) {
-    case 0: request_get(q, UAR_RECORD_RUN, q->owner, q->id); break;
+    case 0: ask_deleted(q); break;
     case 1:
+        if (got_deleted(q)) request_get(q, UAR_RECORD_RUN, q->owner, q->id);
+        break;
+    case 2:
         if (q->op.status != UAR_OK && q->op.status != UAR_E_NOT_FOUND) {
             (void)request_went_well(q);
             break;
         }
         status = q->op.status == UAR_OK ? run_decode(&info, request_mem(q), q->op.records, &fault) : UAR_E_NOT_FOUND;
-        if (status == UAR_OK && uar_str_equal(info.user, q->user))
+        if (status == UAR_OK && uar_str_equal(info.user, q->user) &&
+            !deleted_has(&w->deleted, q, info.user, info.session))
             request_get(q, UAR_RECORD_CHECKPOINT, q->owner, q->id);
         else if (status == UAR_OK || status == UAR_E_NOT_FOUND)
             request_end(q, UAR_E_NOT_FOUND, "there is no such run");

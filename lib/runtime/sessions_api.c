@@ -93,7 +93,7 @@ void lifecycle_answer_session(request *q) {
     request_end(q, status, fault.message);
 }
 
-static bool name_is_good(uar_str name) {
+bool lifecycle_name_is_good(uar_str name) {
     return name.ptr == NULL || (name.len > 0 && name.len <= NAME_MAX_BYTES && utf8_is_valid(name));
 }
 
@@ -102,7 +102,7 @@ static request *rename_request(uar_runtime *rt, bool waits, const char *owner, c
     request *q = lifecycle_request(rt, waits, step_rename, owner, user, session, sizeof(removal), err);
     if (q == NULL) return NULL;
     removal *m = q->state;
-    if (!name_is_good(uar_str_of(name))) {
+    if (!lifecycle_name_is_good(uar_str_of(name))) {
         request_refuse(q, UAR_E_INVALID, "the name must have 1 to 1000 bytes of UTF-8", err);
         return NULL;
     }
