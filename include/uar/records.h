@@ -112,17 +112,19 @@ typedef struct uar_setting {
 
 /** Answer to a call: the array that the call speaks of is set, all others are NULL. */
 typedef struct uar_reply {
-    uar_status status;           /**< UAR_OK or why not */
-    uar_error error;             /**< more about it */
-    size_t count;                /**< items in the array */
-    uar_str cursor;              /**< pass it to get the next page; absent on the last one */
-    const uar_session *sessions; /**< sessions */
-    const uar_message *messages; /**< messages */
-    const uar_run_info *runs;    /**< runs */
-    const uar_agent *agents;     /**< agents */
-    const uar_setting *settings; /**< settings */
-    uint64_t number;             /**< counters: the sum */
-    uar_str document;            /**< checkpoints: the saved machine, JSON */
+    uar_status status;                   /**< UAR_OK or why not */
+    uar_error error;                     /**< more about it */
+    size_t count;                        /**< items in the array */
+    uar_str cursor;                      /**< pass it to get the next page; absent on the last one */
+    const uar_session *sessions;         /**< sessions */
+    const uar_message *messages;         /**< messages */
+    const uar_run_info *runs;            /**< runs */
+    const uar_agent *agents;             /**< agents */
+    const uar_setting *settings;         /**< settings */
+    uint64_t number;                     /**< counters: the sum */
+    uar_str document;                    /**< checkpoints: the saved machine, JSON */
+    const struct uar_store_care *care;   /**< maintenance: what it did; see uar/store_care.h */
+    const struct uar_store_check *check; /**< verifying: what it saw */
 } uar_reply;
 
 /** Free a reply; NULL is accepted. Any thread. */

@@ -17,6 +17,7 @@
 #include <uar/records.h>
 #include <uar/run.h>
 #include <uar/runtime.h>
+#include <uar/store_care.h>
 #include <uar/sys/completion.h>
 
 #endif

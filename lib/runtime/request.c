@@ -129,7 +129,7 @@ static void op_done(store_op *op) {
     post_step(op->arg);
 }
 
-static void submit(request *q) {
+void request_submit(request *q) {
     q->op.done = op_done;
     q->op.arg = q;
     store_submit(q->rt->env.store, &q->op);
@@ -144,7 +144,7 @@ void request_get(request *q, uint32_t kind, uar_str owner, uar_str id) {
     if (q->op.owner.ptr == NULL || q->op.id.ptr == NULL)
         request_end(q, UAR_E_NOMEM, "out of memory");
     else
-        submit(q);
+        request_submit(q);
 }
 
 void request_list(request *q, uint32_t kind, uar_str owner, uar_str parent, uar_list_order order, uint64_t after,
@@ -172,7 +172,7 @@ void request_list(request *q, uint32_t kind, uar_str owner, uar_str parent, uar_
     if (!copied)
         request_end(q, UAR_E_NOMEM, "out of memory");
     else
-        submit(q);
+        request_submit(q);
 }
 
 /* The record must live in the op's arena, which the caller prepared. */
@@ -188,7 +188,7 @@ void request_put(request *q, const uar_record *record, uint64_t expected) {
     q->op.call = STORE_COMMIT;
     q->op.writes = w;
     q->op.write_count = 1;
-    submit(q);
+    request_submit(q);
 }
 
 void request_sleep(request *q, uint32_t ms) {

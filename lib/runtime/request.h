@@ -61,6 +61,8 @@ void request_get(request *q, uint32_t kind, uar_str owner, uar_str id);
 void request_list(request *q, uint32_t kind, uar_str owner, uar_str parent, uar_list_order order, uint64_t after,
                   size_t limit);
 void request_put(request *q, const uar_record *record, uint64_t expected);
+/* What q->op says already. */
+void request_submit(request *q);
 void request_sleep(request *q, uint32_t ms);
 void request_end(request *q, uar_status status, const char *message);
 /* True if the store call went well; else the request has ended with its error. */

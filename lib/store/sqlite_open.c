@@ -13,19 +13,7 @@
 #include "store/sqlite.h"
 #include "store/sqlite_scan.h"
 
-static const char schema_sql[] =
-    "CREATE TABLE record("
-    " kind INTEGER NOT NULL, owner BLOB NOT NULL, id BLOB NOT NULL, parent BLOB, revision INTEGER NOT NULL,"
-    " sort INTEGER, schema INTEGER NOT NULL, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL,"
-    " body BLOB, blob BLOB, checksum BLOB NOT NULL);"
-    "CREATE UNIQUE INDEX record_id ON record(kind, owner, id);"
-    "CREATE INDEX record_parent ON record(kind, owner, parent, id) WHERE parent IS NOT NULL;"
-    "CREATE INDEX record_sort ON record(kind, owner, parent, sort, id)"
-    " WHERE parent IS NOT NULL AND sort IS NOT NULL;"
-    "PRAGMA application_id=0x75617231;"
-    "PRAGMA user_version=1;";
-
-typedef enum store_state { STORE_NEW, STORE_OURS } store_state;
+typedef enum store_state { STORE_NEW, STORE_OLDER, STORE_OURS } store_state;
 
 const char *sqlite_text(sqlite_statement s) {
     static const char *const texts[] = {
@@ -45,12 +33,9 @@ void sqlite_close(sqlite_layer *l) {
     assert(code == SQLITE_OK);
     (void)code;
     l->db = NULL;
-    alloc_free(&l->alloc, l->folder);
-    l->folder = NULL;
 }
 
-/* First column of the first row, or 0 if there is none. */
-static int ask_integer(sqlite3 *db, const char *sql, sqlite3_int64 *out) {
+int sqlite_ask(sqlite3 *db, const char *sql, sqlite3_int64 *out) {
     sqlite3_stmt *s = NULL;
     int code = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
     if (code != SQLITE_OK) return code;
@@ -78,22 +63,27 @@ static uar_status open_fault(const sqlite_layer *l, int code, const char *doing,
 
 /* ---- connection ---- */
 
-static uar_status connect(sqlite_layer *l, const char *file, uar_error *err) {
+int sqlite_patience(const sqlite_layer *l) {
+    return l->options.busy_timeout_ms < INT_MAX ? (int)l->options.busy_timeout_ms : INT_MAX;
+}
+
+static uar_status open_file(sqlite_layer *l, const char *file, uar_error *err) {
     int flags = SQLITE_OPEN_NOMUTEX;
-    flags |= l->options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    flags |= l->options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+    /* A store that was open before is never made anew: if its file is gone, so is what it held. */
+    if (!l->options.read_only && l->file == NULL) flags |= SQLITE_OPEN_CREATE;
     int code = sqlite3_open_v2(file, &l->db, flags, NULL);
     if (code != SQLITE_OK) {
         if (l->db != NULL) code = sqlite3_extended_errcode(l->db);
         return sqlite_explain(l, code, "opening", err);
     }
     sqlite3_extended_result_codes(l->db, 1);
-    unsigned wait = l->options.busy_timeout_ms;
-    sqlite3_busy_timeout(l->db, wait < INT_MAX ? (int)wait : INT_MAX);
+    sqlite3_busy_timeout(l->db, sqlite_patience(l));
     return UAR_OK;
 }
 
 /* What a stored schema could do by itself is turned off: reading a store runs no code. */
-static void harden(sqlite3 *db) {
+void sqlite_harden(sqlite3 *db) {
     static const int off[] = {
 #if defined(SQLITE_DBCONFIG_ENABLE_TRIGGER)
         SQLITE_DBCONFIG_ENABLE_TRIGGER,
@@ -136,12 +126,22 @@ static uar_status configure(sqlite_layer *l, uar_error *err) {
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         sqlite3_int64 value = 0;
         int code = run(l->db, settings[i].set);
-        if (code == SQLITE_OK) code = ask_integer(l->db, settings[i].get, &value);
+        if (code == SQLITE_OK) code = sqlite_ask(l->db, settings[i].get, &value);
         if (code != SQLITE_OK) return open_fault(l, code, "opening", err);
         if (value != settings[i].value)
             return error_set(err, UAR_E_UNSUPPORTED, "this SQLite doesn't take %s, link another one", settings[i].set);
     }
     return UAR_OK;
+}
+
+uar_status sqlite_connect(sqlite_layer *l, const char *file, uar_error *err) {
+    uar_status status = open_file(l, file, err);
+    if (status == UAR_OK) {
+        sqlite_harden(l->db);
+        status = configure(l, err);
+    }
+    if (status != UAR_OK) sqlite_close(l);
+    return status;
 }
 
 /* ---- identity ---- */
@@ -151,9 +151,9 @@ typedef struct store_marks {
 } store_marks;
 
 static int read_marks(sqlite3 *db, store_marks *m) {
-    int code = ask_integer(db, "PRAGMA application_id", &m->application);
-    if (code == SQLITE_OK) code = ask_integer(db, "PRAGMA user_version", &m->version);
-    if (code == SQLITE_OK) code = ask_integer(db, "SELECT count(*) FROM sqlite_master", &m->tables);
+    int code = sqlite_ask(db, "PRAGMA application_id", &m->application);
+    if (code == SQLITE_OK) code = sqlite_ask(db, "PRAGMA user_version", &m->version);
+    if (code == SQLITE_OK) code = sqlite_ask(db, "SELECT count(*) FROM sqlite_master", &m->tables);
     return code;
 }
 
@@ -164,13 +164,19 @@ static uar_status judge(store_state *out, const sqlite_layer *l, const store_mar
     }
     if (m->application != SQLITE_APPLICATION_ID)
         return sqlite_refuse(l, UAR_E_CANTOPEN, "the file belongs to another program, choose another path", err);
-    if (m->version > SQLITE_SCHEMA_VERSION)
+    if (m->version > l->schema->version)
         return error_set(err, UAR_E_NEWER, "%s: the store has format %lld, this library knows up to %d; update it",
-                         l->path, (long long)m->version, SQLITE_SCHEMA_VERSION);
-    if (m->version != SQLITE_SCHEMA_VERSION || m->tables == 0)
+                         l->path, (long long)m->version, l->schema->version);
+    if (m->version < l->schema->oldest || m->tables == 0)
         return sqlite_refuse(l, UAR_E_CORRUPT, "the store has no valid format version, restore it from a backup", err);
-    *out = STORE_OURS;
+    *out = m->version < l->schema->version ? STORE_OLDER : STORE_OURS;
     return UAR_OK;
+}
+
+/* True if the name leads to another file by now: a repair put a new one in its place. */
+static bool has_moved(sqlite3 *db) {
+    int moved = 0;
+    return sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
 }
 
 /* In one read transaction, so that a store which another process is making is seen whole or not at all. */
@@ -178,7 +184,9 @@ static uar_status identify(store_state *out, const sqlite_layer *l, uar_error *e
     store_marks marks = { 0 };
     int code = run(l->db, "BEGIN");
     if (code == SQLITE_OK) code = read_marks(l->db, &marks);
+    bool moved = code == SQLITE_OK && has_moved(l->db);
     int ended = roll_back(l->db);
+    if (moved) return sqlite_refuse(l, UAR_E_BUSY, "the file was replaced while it was opened, try again", err);
     if (code == SQLITE_OK) code = ended;
     if (code != SQLITE_OK) return open_fault(l, code, "opening", err);
     return judge(out, l, &marks, err);
@@ -203,22 +211,22 @@ static uar_status switch_to_log(const sqlite_layer *l, uar_error *err) {
     return UAR_OK;
 }
 
-/* Under the write lock the file is looked at again: another process may have made the store meanwhile. */
-static uar_status make_tables(const sqlite_layer *l, uar_error *err) {
+/* Under the write lock the file is looked at again: another process may have made or advanced the store meanwhile. */
+static uar_status bring_up(const sqlite_layer *l, const char *doing, uar_error *err) {
     int code = run(l->db, "BEGIN IMMEDIATE");
-    if (code != SQLITE_OK) return open_fault(l, code, "making the store", err);
+    if (code != SQLITE_OK) return open_fault(l, code, doing, err);
     store_marks marks = { 0 };
-    store_state state = STORE_NEW;
+    store_state state = STORE_OURS;
     uar_status status = UAR_OK;
     code = read_marks(l->db, &marks);
     if (code == SQLITE_OK) status = judge(&state, l, &marks, err);
-    if (code == SQLITE_OK && status == UAR_OK && state == STORE_NEW) {
-        code = run(l->db, schema_sql);
-        if (code == SQLITE_OK) code = run(l->db, "COMMIT");
-    }
+    if (code == SQLITE_OK && status == UAR_OK && state == STORE_NEW) code = sqlite_schema_create(l->db, l->schema);
+    if (code == SQLITE_OK && status == UAR_OK && state == STORE_OLDER)
+        code = sqlite_schema_advance(l->db, l->schema, (int)marks.version, &l->options.progress);
+    if (code == SQLITE_OK && status == UAR_OK) code = run(l->db, "COMMIT");
+    if (code != SQLITE_OK) status = open_fault(l, code, doing, err);
     int ended = roll_back(l->db);
-    if (code == SQLITE_OK && status == UAR_OK) code = ended;
-    return code != SQLITE_OK ? open_fault(l, code, "making the store", err) : status;
+    return status == UAR_OK && ended != SQLITE_OK ? open_fault(l, ended, doing, err) : status;
 }
 
 static uar_status prepare(sqlite_layer *l, uar_error *err) {
@@ -254,25 +262,45 @@ static uar_status judge_finding(const sqlite_layer *l, const char *finding, uar_
     return status;
 }
 
+/* Where it can't get a page of a long value it doesn't even say why. All values are read then, which says it. */
+static uar_status ask_why(const sqlite_layer *l, const char *finding, uar_error *err) {
+    sqlite3_int64 count = 0;
+    if (strstr(finding, "failed to get page") == NULL) return UAR_OK;
+    int code = sqlite_ask(l->db, "SELECT count(*) FROM record NOT INDEXED WHERE hex(body)=hex(blob)", &count);
+    if (sqlite_status(code) == UAR_OK || sqlite_status(code) == UAR_E_CORRUPT) return UAR_OK;
+    return sqlite_explain(l, code, "verifying", err);
+}
+
+/* `again`: the disk may have failed once, so that only a second finding counts. */
+static uar_status check_structure(const sqlite_layer *l, bool *again, uar_error *err) {
+    sqlite3_stmt *s = NULL;
+    int code = sqlite3_prepare_v2(l->db, "PRAGMA integrity_check(1)", -1, &s, NULL);
+    if (code == SQLITE_OK) code = sqlite3_step(s);
+    const char *found = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    uar_status status;
+    if (found != NULL) {
+        status = judge_finding(l, found, err);
+        uar_status why = status == UAR_E_CORRUPT ? ask_why(l, found, err) : UAR_OK;
+        *again = status == UAR_E_CORRUPT && why == UAR_OK;
+        if (why != UAR_OK) status = why;
+    } else {
+        status = open_fault(l, code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_NOMEM : code, "verifying", err);
+    }
+    sqlite3_finalize(s);
+    return status;
+}
+
 /* Read everything once and compare tables with indexes. A damaged key would otherwise only make its record invisible; what
  * lies in the records themselves is guarded by their checksums. */
 static uar_status verify(const sqlite_layer *l, uar_error *err) {
     sqlite3_int64 pages = 0, page_bytes = 0;
-    int code = ask_integer(l->db, "PRAGMA page_count", &pages);
-    if (code == SQLITE_OK) code = ask_integer(l->db, "PRAGMA page_size", &page_bytes);
+    int code = sqlite_ask(l->db, "PRAGMA page_count", &pages);
+    if (code == SQLITE_OK) code = sqlite_ask(l->db, "PRAGMA page_size", &page_bytes);
     if (code != SQLITE_OK) return open_fault(l, code, "opening", err);
     if (pages * page_bytes > SQLITE_VERIFY_BYTES) return UAR_OK;
-    sqlite3_stmt *s = NULL;
-    code = sqlite3_prepare_v2(l->db, "PRAGMA integrity_check(1)", -1, &s, NULL);
-    if (code == SQLITE_OK) code = sqlite3_step(s);
-    const unsigned char *found = code == SQLITE_ROW ? sqlite3_column_text(s, 0) : NULL;
-    uar_status status;
-    if (found != NULL)
-        status = judge_finding(l, (const char *)found, err);
-    else
-        status = open_fault(l, code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_NOMEM : code, "verifying", err);
-    sqlite3_finalize(s);
-    return status;
+    bool again = false;
+    uar_status status = check_structure(l, &again, err);
+    return again ? check_structure(l, &again, err) : status;
 }
 
 /* SQLite drops what lies behind damage in the log; that commits are missing then must be said. */
@@ -293,18 +321,45 @@ static uar_status check_log(const sqlite_layer *l, uar_error *err) {
     return sqlite_refuse(l, UAR_E_CORRUPT, text, err);
 }
 
+/* A store that may only be read must be one already. */
+static uar_status check_readable(const sqlite_layer *l, store_state state, uar_error *err) {
+    if (state == STORE_NEW)
+        return sqlite_refuse(l, UAR_E_CANTOPEN, "the store is empty, open it once for writing", err);
+    if (state == STORE_OLDER)
+        return sqlite_refuse(l, UAR_E_READ_ONLY, "the store is of an older version, open it once for writing", err);
+    return UAR_OK;
+}
+
+/* Free pages of a new file can be given back bit by bit later on. */
+static uar_status begin_new(const sqlite_layer *l, uar_error *err) {
+    int code = run(l->db, "PRAGMA auto_vacuum=INCREMENTAL");
+    return code == SQLITE_OK ? UAR_OK : open_fault(l, code, "making the store", err);
+}
+
+uar_status sqlite_identify(const sqlite_layer *l, uar_error *err) {
+    store_state state = STORE_NEW;
+    uar_status status = identify(&state, l, err);
+    if (status == UAR_OK && state == STORE_NEW)
+        return sqlite_refuse(l, UAR_E_CANTOPEN, "the file is no store, it is empty", err);
+    return status;
+}
+
 static uar_status make(sqlite_layer *l, uar_error *err) {
     store_state state = STORE_NEW;
     uar_status status = identify(&state, l, err);
     if (status == UAR_OK) status = check_log(l, err);
     if (status != UAR_OK) return status;
-    if (state == STORE_OURS && (status = verify(l, err)) != UAR_OK) return status;
+    if (state != STORE_NEW && (status = verify(l, err)) != UAR_OK) return status;
+    if (state == STORE_NEW && l->file != NULL)
+        return sqlite_refuse(l, UAR_E_CORRUPT, "the store was emptied while it was suspended, restore it", err);
     if (l->options.read_only) {
-        if (state == STORE_NEW)
-            return sqlite_refuse(l, UAR_E_CANTOPEN, "the store is empty, open it once for writing", err);
+        status = check_readable(l, state, err);
     } else {
-        status = switch_to_log(l, err);
-        if (status == UAR_OK && state == STORE_NEW) status = make_tables(l, err);
+        if (state == STORE_NEW) status = begin_new(l, err);
+        if (status == UAR_OK) status = switch_to_log(l, err);
+        if (status == UAR_OK && state == STORE_NEW) status = bring_up(l, "making the store", err);
+        if (status == UAR_OK && state == STORE_OLDER) status = bring_up(l, "bringing the store up to date", err);
+        if (status == UAR_OK) sqlite_log_watch(l);
     }
     return status == UAR_OK ? prepare(l, err) : status;
 }
@@ -315,11 +370,7 @@ static uar_status try_open(sqlite_layer *l, const char *file, uar_error *err) {
                              err);
     if (sqlite_is_too_short(file))
         return sqlite_refuse(l, UAR_E_CORRUPT, "the file is too short to be a store, choose another path", err);
-    uar_status status = connect(l, file, err);
-    if (status == UAR_OK) {
-        harden(l->db);
-        status = configure(l, err);
-    }
+    uar_status status = sqlite_connect(l, file, err);
     if (status == UAR_OK) status = make(l, err);
     if (status != UAR_OK && l->db != NULL) {
         /* What is refused is left as it is: SQLite would move the log into the file now. */
@@ -338,22 +389,44 @@ static uar_status check_options(const sqlite_layer *l, uar_error *err) {
     return UAR_OK;
 }
 
-uar_status sqlite_open(void *ctx, uar_error *err) {
+/* Whoever finds the file locked starts over until the time is spent. */
+static uar_status open_patiently(sqlite_layer *l, const char *file, uar_error *err) {
     enum { PAUSE_MS = 10 };
+    uint64_t end = clock_mono(&clock_default) + l->options.busy_timeout_ms;
+    uar_status status;
+    while ((status = try_open(l, file, err)) == UAR_E_BUSY && clock_mono(&clock_default) < end)
+        sqlite3_sleep(PAUSE_MS);
+    return status;
+}
+
+uar_status sqlite_open(void *ctx, uar_error *err) {
     sqlite_layer *l = ctx;
-    assert(l->db == NULL);
+    assert(l->db == NULL && l->file == NULL);
     uar_status status = check_options(l, err);
     if (status != UAR_OK) return status;
     sqlite_place place;
     status = sqlite_place_find(&place, l, err);
     if (status != UAR_OK) return status;
-    uint64_t end = clock_mono(&clock_default) + l->options.busy_timeout_ms;
-    while ((status = try_open(l, place.file, err)) == UAR_E_BUSY && clock_mono(&clock_default) < end)
-        sqlite3_sleep(PAUSE_MS);
-    alloc_free(&l->alloc, place.file);
-    if (status == UAR_OK)
+    status = open_patiently(l, place.file, err);
+    if (status == UAR_OK) {
+        l->file = place.file;
         l->folder = place.folder;
-    else
-        alloc_free(&l->alloc, place.folder);
+        return UAR_OK;
+    }
+    alloc_free(&l->alloc, place.file);
+    alloc_free(&l->alloc, place.folder);
     return status;
+}
+
+uar_status sqlite_suspend(void *ctx, uar_error *err) {
+    sqlite_layer *l = ctx;
+    if (l->file == NULL) return error_set(err, UAR_E_CLOSED, "the store isn't open");
+    sqlite_close(l);
+    return UAR_OK;
+}
+
+uar_status sqlite_resume(void *ctx, uar_error *err) {
+    sqlite_layer *l = ctx;
+    if (l->file == NULL) return error_set(err, UAR_E_CLOSED, "the store isn't open");
+    return l->db != NULL ? UAR_OK : open_patiently(l, l->file, err);
 }

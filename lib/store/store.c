@@ -1,37 +1,33 @@
 /*
- * Owns: the queue of calls to one persistence layer, and the layer.
- * Invariants: `posted` is true while a task is queued or works the queue; `open` is the one call that the provider has; a
- * reference is held by the owner, by the posted task and by the open call, and the latter two also keep the host; the layer
- * is destroyed once: by whoever finds the store closed, no call open and no provider function on any stack.
+ * Owns: the queue of calls to one persistence layer, and the layer. See store_state.h for the invariants.
  */
-#include "store/store.h"
-
 #include <assert.h>
-#include <stdatomic.h>
 
 #include "base/clock.h"
+#include "store/store_state.h"
 
-struct store {
-    uar_allocator alloc;
-    const uar_clock *clock;
-    const uar_executor *executor;
-    callouts *callouts;
-    void *host;
-    void (*host_ref)(void *host);
-    void (*host_unref)(void *host);
-    uar_persistence layer;
-    atomic_uint refs;
-    mutex lock;
-    condition idle;
-    store_op *head, *tail;
-    store_op *open;             /* the provider has it */
-    uar_completion *completion; /* of `open` */
-    uar_task task;
-    bool posted; /* the task is queued or runs */
-    bool inside; /* a provider function is on some stack */
-    bool closed;
-    bool destroyed; /* the layer is */
-};
+void op_push(op_queue *q, store_op *op) {
+    op->next = NULL;
+    if (q->tail != NULL)
+        q->tail->next = op;
+    else
+        q->head = op;
+    q->tail = op;
+}
+
+store_op *op_pop(op_queue *q) {
+    store_op *op = q->head;
+    if (op == NULL) return NULL;
+    q->head = op->next;
+    if (q->head == NULL) q->tail = NULL;
+    return op;
+}
+
+store_op *op_take_all(op_queue *q) {
+    store_op *all = q->head;
+    q->head = q->tail = NULL;
+    return all;
+}
 
 static void store_unref(store *s) {
     if (atomic_fetch_sub(&s->refs, 1) != 1) return;
@@ -43,22 +39,20 @@ static void store_unref(store *s) {
     live_add(-1);
 }
 
-/* A reference for work that is under way. */
-static void keep(store *s) {
+void store_keep(store *s) {
     if (s->host_ref != NULL) s->host_ref(s->host);
     atomic_fetch_add(&s->refs, 1);
 }
 
-static void let_go(store *s) {
+void store_let_go(store *s) {
     void *host = s->host;
     void (*host_unref)(void *) = s->host_unref;
     store_unref(s);
     if (host_unref != NULL) host_unref(host);
 }
 
-/* Under the lock, which it drops while the layer is destroyed. */
-static void destroy_when_done(store *s) {
-    if (!s->closed || s->inside || s->open != NULL || s->destroyed) return;
+void store_destroy_when_done(store *s) {
+    if (!s->closed || s->inside || s->care_inside || s->open != NULL || s->destroyed) return;
     s->destroyed = true;
     mutex_unlock(&s->lock);
     if (s->layer.destroy != NULL) s->layer.destroy(s->layer.ctx);
@@ -140,8 +134,6 @@ static void take_answer(store_op *op, const completion_result *r) {
 
 /* ---- the queue ---- */
 
-static void post(store *s);
-
 static void on_end(void *arg, const completion_result *result) {
     store *s = arg;
     mutex_lock(&s->lock);
@@ -152,18 +144,17 @@ static void on_end(void *arg, const completion_result *result) {
     s->open = NULL;
     uar_completion *completion = s->completion;
     s->completion = NULL;
-    bool more = s->head != NULL && !s->posted;
-    if (more) s->posted = true;
+    bool more = store_wants_post(s);
     condition_broadcast(&s->idle);
-    destroy_when_done(s);
+    store_destroy_when_done(s);
     mutex_unlock(&s->lock);
     op->done(op);
     completion_release(completion);
-    if (more) post(s);
-    let_go(s);
+    if (more) store_post(s);
+    store_let_go(s);
 }
 
-static void end_without_provider(store_op *op, uar_status status, const char *message) {
+void store_refuse(store_op *op, uar_status status, const char *message) {
     op->status = error_set(&op->error, status, "%s", message);
     op->done(op);
 }
@@ -176,6 +167,7 @@ static void call_provider(store *s, store_op *op, uar_completion *completion) {
     case STORE_GET: s->layer.get(s->layer.ctx, op->kind, op->owner, op->id, completion); break;
     case STORE_LIST: s->layer.list(s->layer.ctx, &op->query, completion); break;
     case STORE_COMMIT: s->layer.commit(s->layer.ctx, op->writes, op->write_count, completion); break;
+    default: assert(!"care has no completion");
     }
     callout_leave(s->callouts, &frame);
     completion_return(completion);
@@ -208,6 +200,10 @@ static uar_status check_input(const store_op *op) {
 
 /* Starts one call; the caller has marked the store as inside. */
 static void start(store *s, store_op *op) {
+    if (store_is_care(op->call)) {
+        store_care_call(s, op);
+        return;
+    }
     uar_status status = check_input(op);
     if (status == UAR_OK && op->call == STORE_COMMIT) status = seal_writes(s, op);
     uar_completion *completion = NULL;
@@ -217,11 +213,11 @@ static void start(store *s, store_op *op) {
         if (completion == NULL) status = UAR_E_NOMEM;
     }
     if (status != UAR_OK) {
-        end_without_provider(op, status,
-                             status == UAR_E_INVALID ? "a record key is empty or too long" : uar_status_text(status));
+        store_refuse(op, status,
+                     status == UAR_E_INVALID ? "a record key is empty or too long" : uar_status_text(status));
         return;
     }
-    keep(s); /* on_end lets go */
+    store_keep(s); /* on_end lets go */
     mutex_lock(&s->lock);
     bool closed = s->closed;
     if (!closed) {
@@ -231,8 +227,8 @@ static void start(store *s, store_op *op) {
     mutex_unlock(&s->lock);
     if (closed) {
         completion_release(completion);
-        end_without_provider(op, UAR_E_CLOSED, "the store is closed");
-        let_go(s); /* the task still keeps it */
+        store_refuse(op, UAR_E_CLOSED, "the store is closed");
+        store_let_go(s); /* the task still keeps it */
         return;
     }
     call_provider(s, op, completion);
@@ -241,10 +237,8 @@ static void start(store *s, store_op *op) {
 static void work(void *arg) {
     store *s = arg;
     mutex_lock(&s->lock);
-    while (s->open == NULL && s->head != NULL) {
-        store_op *op = s->head;
-        s->head = op->next;
-        if (s->head == NULL) s->tail = NULL;
+    while (s->open == NULL && s->queue.head != NULL) {
+        store_op *op = op_pop(&s->queue);
         s->inside = true;
         mutex_unlock(&s->lock);
         start(s, op);
@@ -253,16 +247,28 @@ static void work(void *arg) {
         condition_broadcast(&s->idle);
     }
     s->posted = false;
-    destroy_when_done(s);
+    store_destroy_when_done(s);
     mutex_unlock(&s->lock);
-    let_go(s);
+    store_let_go(s);
 }
 
-static void post(store *s) {
-    keep(s); /* work lets go */
+bool store_wants_post(store *s) {
+    if (s->open != NULL || s->queue.head == NULL || s->posted) return false;
+    s->posted = true;
+    return true;
+}
+
+void store_post(store *s) {
+    store_keep(s); /* work lets go */
     s->task.fn = work;
     s->task.arg = s;
     s->executor->post(s->executor->ctx, &s->task, s->layer.blocking);
+}
+
+/* Under the lock: why nothing new is taken, or UAR_OK. */
+static uar_status gate(const store *s) {
+    if (s->closed) return UAR_E_CLOSED;
+    return s->held ? UAR_E_SUSPENDED : UAR_OK;
 }
 
 void store_submit(store *s, store_op *op) {
@@ -272,20 +278,22 @@ void store_submit(store *s, store_op *op) {
     op->record_count = 0;
     memset(&op->error, 0, sizeof op->error);
     mutex_lock(&s->lock);
-    bool closed = s->closed;
+    uar_status status = gate(s);
+    bool overlaps = s->layer.care_overlaps && store_is_care(op->call);
     bool wake = false;
-    if (!closed) {
-        if (s->tail != NULL)
-            s->tail->next = op;
-        else
-            s->head = op;
-        s->tail = op;
-        wake = s->open == NULL && !s->posted;
-        if (wake) s->posted = true;
+    if (status == UAR_OK && overlaps) {
+        wake = store_care_take(s, op);
+    } else if (status == UAR_OK) {
+        op_push(&s->queue, op);
+        wake = store_wants_post(s);
     }
     mutex_unlock(&s->lock);
-    if (closed) end_without_provider(op, UAR_E_CLOSED, "the store is closed");
-    if (wake) post(s);
+    if (status != UAR_OK)
+        store_refuse(op, status, status == UAR_E_CLOSED ? "the store is closed" : "the store is suspended");
+    else if (wake && overlaps)
+        store_care_post(s);
+    else if (wake)
+        store_post(s);
 }
 
 /* ---- life ---- */
@@ -332,6 +340,7 @@ uar_status store_open(store **out, const uar_persistence *layer, const store_opt
     s->host_unref = options->host_unref;
     s->layer = *layer;
     atomic_init(&s->refs, 1);
+    atomic_init(&s->stops_care, false);
     live_add(1);
     uar_status status = open_layer(s, err);
     if (status == UAR_OK) {
@@ -350,7 +359,7 @@ const char *store_location(store *s) {
 /* Under the lock: wait until no provider function is on a stack. */
 static bool wait_outside(store *s, uint32_t deadline_ms) {
     uint64_t end = clock_mono(&clock_default) + deadline_ms;
-    while (s->inside) {
+    while (s->inside || s->care_inside) {
         uint64_t now = clock_mono(&clock_default);
         if (now >= end) return false;
         (void)condition_wait(&s->idle, &s->lock, (uint32_t)(end - now));
@@ -361,16 +370,24 @@ static bool wait_outside(store *s, uint32_t deadline_ms) {
 /* The provider has an open call that nobody waits for any more. Its inputs stay until it lets go of the completion. */
 static void end_detached(store *s, store_op *op, uar_completion *completion) {
     completion_keep(completion, &op->mem);
-    end_without_provider(op, UAR_E_CLOSED, "the persistence layer didn't finish in time");
+    store_refuse(op, UAR_E_CLOSED, "the persistence layer didn't finish in time");
     completion_release(completion);
-    let_go(s);
+    store_let_go(s);
+}
+
+static void refuse_all(store_op *list) {
+    while (list != NULL) {
+        store_op *op = list;
+        list = op->next;
+        store_refuse(op, UAR_E_CLOSED, "the store is closed");
+    }
 }
 
 bool store_close(store *s, uint32_t deadline_ms) {
     mutex_lock(&s->lock);
     s->closed = true;
-    store_op *queued = s->head;
-    s->head = s->tail = NULL;
+    atomic_store(&s->stops_care, true);
+    store_op *queued = op_take_all(&s->queue), *care = op_take_all(&s->care);
     bool outside = wait_outside(s, deadline_ms);
     store_op *open = s->open;
     uar_completion *completion = s->completion;
@@ -379,13 +396,10 @@ bool store_close(store *s, uint32_t deadline_ms) {
         s->open = NULL;
         s->completion = NULL;
     }
-    destroy_when_done(s);
+    store_destroy_when_done(s);
     mutex_unlock(&s->lock);
-    while (queued != NULL) {
-        store_op *op = queued;
-        queued = op->next;
-        end_without_provider(op, UAR_E_CLOSED, "the store is closed");
-    }
+    refuse_all(queued);
+    refuse_all(care);
     if (detached) end_detached(s, open, completion);
     return outside;
 }

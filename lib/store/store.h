@@ -6,7 +6,7 @@
  * `done` must be quick and must not wait (it posts to an inbox or signals a waiter). Between submit and done the op is the
  * store's. Everything that the inputs point at lives in op->mem, because a provider may read it for longer than we wait. Results live in op->mem until the owner disposes it.
  *
- * Invariants: at most one provider call is open; what a provider answers is trusted only after its keys, order, count and
+ * Invariants: at most one provider call is open (and beside it, where the layer allows it, one piece of care); what a provider answers is trusted only after its keys, order, count and
  * checksums were checked (a wrong answer is UAR_E_CORRUPT, never data). Lock order: leaf.
  */
 #ifndef UAR_LIB_STORE_STORE_H
@@ -16,7 +16,18 @@
 #include "base/completion.h"
 #include "store/record.h"
 
-typedef enum store_call { STORE_GET, STORE_LIST, STORE_COMMIT } store_call;
+typedef enum store_call { STORE_GET, STORE_LIST, STORE_COMMIT, STORE_BACKUP, STORE_MAINTAIN, STORE_CHECK } store_call;
+
+/* What care is given and gives: BACKUP reads `path`, MAINTAIN `options` and `care`, CHECK `each` and `check`. */
+typedef struct store_care {
+    const char *path; /* in op->mem */
+    uar_care_options options;
+    uar_care_progress progress;
+    uar_store_finding_fn each; /* NULL: nobody listens */
+    void *each_ctx;
+    uar_store_care care;
+    uar_store_check check;
+} store_care;
 
 typedef struct store_op {
     struct store_op *next;
@@ -29,6 +40,7 @@ typedef struct store_op {
     uar_list_query query; /* LIST */
     uar_write *writes;    /* COMMIT: revision, times and checksum of PUT records are set by the store */
     size_t write_count;   /* COMMIT */
+    store_care *care;     /* BACKUP, MAINTAIN, CHECK: the owner's, until done */
     uar_status status;
     uar_error error;
     uar_record *records; /* GET: one; LIST: in order */
@@ -51,6 +63,12 @@ typedef struct store_options {
 /* Takes `layer` over, also on failure. Calls its `open`. */
 uar_status store_open(store **out, const uar_persistence *layer, const store_options *options, uar_error *err);
 void store_submit(store *s, store_op *op);
+/* Let what was submitted be done, then give the layer's files back; from the call on new ops end with UAR_E_SUSPENDED, and care
+ * that runs is stopped. UAR_E_TIMEOUT: a call still runs after `deadline_ms`; nothing new is let in all the same, until it is
+ * asked again or resumed. UAR_E_UNSUPPORTED: the layer can't; UAR_E_CLOSED. After any other failure the store goes on. Waits. */
+uar_status store_suspend(store *s, uint32_t deadline_ms, uar_error *err);
+/* Go on; UAR_OK as well if it wasn't suspended. After a failure it still is. Waits. */
+uar_status store_resume(store *s, uar_error *err);
 /* Real path of the layer's directory, or NULL. */
 const char *store_location(store *s);
 /* No new calls (they end with UAR_E_CLOSED, and so do queued ones); the open one is detached. Waits up to `deadline_ms` for a

@@ -370,6 +370,12 @@ static void volatile_destroy(void *ctx) {
     live_add(-1);
 }
 
+/* There is nothing to give back. */
+static uar_status volatile_rest(void *ctx, uar_error *err) {
+    (void)ctx, (void)err;
+    return UAR_OK;
+}
+
 const uar_persistence *volatile_new(const uar_allocator *alloc) {
     static const tree_compare compare[ORDERS] = { compare_by_id, compare_by_parent, compare_by_sort,
                                                   compare_by_owner_sort };
@@ -390,6 +396,8 @@ const uar_persistence *volatile_new(const uar_allocator *alloc) {
         .list = volatile_list,
         .commit = volatile_commit,
         .concurrent = true,
+        .suspend = volatile_rest,
+        .resume = volatile_rest,
     };
     live_add(1);
     return &v->door;

@@ -114,7 +114,82 @@ typedef void (*uar_release_fn)(void *ctx);
 UAR_API uar_status uar_completion_records(uar_completion *done, const uar_record *records, size_t count,
                                           uar_release_fn release, void *release_ctx);
 
-/** Durable state. See the rules on top of uar/sys/platform.h. */
+/**
+ * Watches care that takes its time: `step` is called now and then with `done` of `total` units of work (`total` 0: not
+ * known). False stops the care, which then ends with UAR_E_CANCELLED. It must be quick and may call nothing of the library.
+ */
+typedef struct uar_care_progress {
+    void *ctx;                                              /**< given to `step` */
+    bool (*step)(void *ctx, uint64_t done, uint64_t total); /**< NULL: nobody watches */
+} uar_care_progress;
+
+/** What to tidy. */
+typedef struct uar_care_options {
+    size_t size;        /**< sizeof(uar_care_options) */
+    bool whole;         /**< rebuild the store: all free space goes back, and it takes memory and time by its size */
+    uint64_t max_bytes; /**< without `whole`: give back at most so many bytes in this call; 0: 16 MiB */
+} uar_care_options;
+/** Head of a uar_care_options. */
+#define UAR_CARE_OPTIONS_INIT sizeof(uar_care_options)
+/** The twin of UAR_CARE_OPTIONS_INIT. */
+static inline void uar_care_options_init(uar_care_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+}
+
+/** What tidying did. The library sets `size` and zeroes the rest before it asks a layer. */
+typedef struct uar_store_care {
+    size_t size;           /**< sizeof(uar_store_care) of whoever reads it */
+    uint64_t bytes_before; /**< on disk before: the store and its log */
+    uint64_t bytes_after;  /**< and after */
+    uint64_t log_bytes;    /**< of these, what the log still has: another process reads what it holds */
+    uint64_t free_bytes;   /**< free space inside the store that more calls can give back */
+} uar_store_care;
+/** Head of a uar_store_care. */
+#define UAR_STORE_CARE_INIT sizeof(uar_store_care)
+/** The twin of UAR_STORE_CARE_INIT. */
+static inline void uar_store_care_init(uar_store_care *care) {
+    memset(care, 0, sizeof *care);
+    care->size = sizeof *care;
+}
+
+/** One fault of a store. Borrowed for the call that carries it. */
+typedef struct uar_store_finding {
+    size_t size;   /**< sizeof(uar_store_finding) of the library */
+    bool is_lost;  /**< true: a record can't be read; false: only what can be made again, such as an index */
+    uint32_t kind; /**< of the record; 0 if it isn't known */
+    uar_str owner; /**< its owner, or absent */
+    uar_str id;    /**< its id, or absent */
+    uar_str what;  /**< what is wrong, one line */
+} uar_store_finding;
+
+/** Called for each fault. May call nothing of the library. */
+typedef void (*uar_store_finding_fn)(void *ctx, const uar_store_finding *finding);
+
+/** What a check saw. */
+typedef struct uar_store_check {
+    size_t size;      /**< sizeof(uar_store_check) of whoever reads it */
+    uint64_t records; /**< records that are whole */
+    uint64_t
+        lost; /**< records that are damaged or missing; those behind a damaged page may not be counted one by one */
+    uint64_t faults; /**< faults of structure */
+} uar_store_check;
+/** Head of a uar_store_check. */
+#define UAR_STORE_CHECK_INIT sizeof(uar_store_check)
+/** The twin of UAR_STORE_CHECK_INIT. */
+static inline void uar_store_check_init(uar_store_check *check) {
+    memset(check, 0, sizeof *check);
+    check->size = sizeof *check;
+}
+
+/**
+ * Durable state. See the rules on top of uar/sys/platform.h.
+ *
+ * The slots behind `concurrent` are optional, may block, and answer by their return value. `suspend` and `resume` are called
+ * while no other call of the layer is open, on the thread that asked for it. The other three are called on a worker of their
+ * own: while no other call is open, unless `care_overlaps` says that they may run beside the others. `destroy` may follow a
+ * `suspend` without a `resume`.
+ */
 typedef struct uar_persistence {
     size_t struct_size;         /**< sizeof(uar_persistence) */
     void *ctx;                  /**< given to every slot */
@@ -133,6 +208,22 @@ typedef struct uar_persistence {
     const char *(*location)(void *ctx);
     bool blocking;   /**< true: calls may wait on files */
     bool concurrent; /**< true: calls may overlap */
+    /** Optional: give back every lock, open file and unfinished statement until `resume`; the only calls that follow are
+     *  `resume`, `location` and `destroy`. A failure leaves the layer as it was. */
+    uar_status (*suspend)(void *ctx, uar_error *err);
+    /** Optional, with `suspend`: go on with the same store. A failure leaves it suspended; it may be called again. */
+    uar_status (*resume)(void *ctx, uar_error *err);
+    /** Optional: a whole, consistent, durable copy in a new file at `path`: UAR_E_EXISTS if there is one. Leaves nothing
+     *  behind when it fails. */
+    uar_status (*backup)(void *ctx, const char *path, const uar_care_progress *progress, uar_error *err);
+    /** Optional: give unused space back and shorten logs. */
+    uar_status (*maintain)(void *ctx, const uar_care_options *options, const uar_care_progress *progress,
+                           uar_store_care *report, uar_error *err);
+    /** Optional: read everything, tell `each` (never NULL) what is damaged; writes nothing. UAR_OK says that it was read,
+     *  not that all is well. */
+    uar_status (*check)(void *ctx, uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
+                        uar_store_check *report, uar_error *err);
+    bool care_overlaps; /**< true: `backup`, `maintain` and `check` may run beside other calls, one of them at a time */
 } uar_persistence;
 /** Head of a uar_persistence. */
 #define UAR_PERSISTENCE_INIT sizeof(uar_persistence)
