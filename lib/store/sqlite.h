@@ -75,6 +75,7 @@ typedef struct sqlite_layer {
     uar_error options_fault; /* why the options can't be used */
     const sqlite_schema *schema;
     sqlite3 *db;   /* NULL: not open */
+    bool salvages; /* what is damaged is read as far as it goes */
     int log_pages; /* of the write-ahead log, after the last commit */
     int log_seen;  /* and when it was last shortened, or tried to be */
     sqlite3_stmt *statements[SQLITE_STATEMENT_COUNT];

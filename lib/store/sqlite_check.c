@@ -58,7 +58,9 @@ static uar_status on_entry(void *ctx, const uar_record *key, sqlite3_int64 row, 
     uar_status status = sqlite_walk_fetch(&c->walk, row, err);
     if (status == UAR_OK && same_key(&c->walk.record, key))
         c->report->records++;
-    else if (status == UAR_OK || status == UAR_E_NOT_FOUND)
+    else if (status == UAR_OK)
+        count_fault(c, key, "the index leads to another record");
+    else if (status == UAR_E_NOT_FOUND)
         count_lost(c, key, "the record is missing");
     else if (status == UAR_E_CORRUPT)
         count_lost(c, key, "the record is damaged");

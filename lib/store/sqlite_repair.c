@@ -23,7 +23,7 @@ typedef struct repair {
     sqlite3 *to;       /* the new file */
     sqlite3_stmt *put; /* keeps the newer of two */
     sqlite3_stmt *has;
-    sqlite3_stmt *name; /* remembers what was told to be lost */
+    sqlite3_stmt *name; /* remembers what may be lost */
     uar_store_repair report;
 } repair;
 
@@ -75,12 +75,12 @@ static void close_target(repair *r) {
     r->to = NULL;
 }
 
-/* Step a statement that has a key; `*found` is true if it gave a row, or changed one. */
+/* Step a statement that has a key; `*found` is true if it gave a row. */
 static uar_status run_key(repair *r, sqlite3_stmt *s, const uar_record *key, bool *found, uar_error *err) {
     sqlite_binder b = { .s = s };
     sqlite_bind_key(&b, key->kind, key->owner, key->id);
     int code = b.code == SQLITE_OK ? sqlite3_step(s) : b.code;
-    *found = code == SQLITE_ROW || (s == r->name && sqlite3_changes(r->to) > 0);
+    *found = code == SQLITE_ROW;
     sqlite_reset(s);
     return code == SQLITE_ROW || code == SQLITE_DONE ? UAR_OK : target_fault(r, code, err);
 }
@@ -100,18 +100,32 @@ static void tell_unnamed(repair *r, const char *what) {
     sqlite_walk_tell(&r->walk, true, NULL, what);
 }
 
-/* Once for each. */
-static uar_status tell_lost(repair *r, const uar_record *key, const char *what, uar_error *err) {
-    bool is_new = false;
-    uar_status status = run_key(r, r->name, key, &is_new, err);
-    if (status != UAR_OK || !is_new) return status;
-    r->report.lost++;
-    sqlite_walk_tell(&r->walk, true, key, what);
-    return UAR_OK;
+/* Perhaps: another way may lead to it yet. */
+static uar_status remember_lost(repair *r, const uar_record *key, uar_error *err) {
+    bool ignored;
+    return run_key(r, r->name, key, &ignored, err);
 }
 
-static bool same_key(const uar_record *a, const uar_record *b) {
-    return a->kind == b->kind && uar_str_equal(a->owner, b->owner) && uar_str_equal(a->id, b->id);
+/* What was remembered and didn't turn up. */
+static uar_status tell_lost(repair *r, uar_error *err) {
+    static const char sql[] = "SELECT kind, owner, id FROM temp.named AS n WHERE NOT EXISTS"
+                              " (SELECT 1 FROM record AS r WHERE r.kind=n.kind AND r.owner=n.owner AND r.id=n.id)"
+                              " ORDER BY kind, owner, id";
+    sqlite3_stmt *s = NULL;
+    int code = sqlite3_prepare_v2(r->to, sql, -1, &s, NULL);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(s);
+        if (code != SQLITE_ROW) break;
+        const uar_record key = {
+            .kind = (uint32_t)sqlite3_column_int64(s, 0),
+            .owner = uar_str_n(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1)),
+            .id = uar_str_n(sqlite3_column_blob(s, 2), (size_t)sqlite3_column_bytes(s, 2)),
+        };
+        r->report.lost++;
+        sqlite_walk_tell(&r->walk, true, &key, "the record is damaged or missing");
+    }
+    sqlite3_finalize(s);
+    return code == SQLITE_DONE ? UAR_OK : target_fault(r, code, err);
 }
 
 static uar_status on_row(void *ctx, sqlite3_int64 row, uar_status fetched, uar_error *err) {
@@ -129,9 +143,9 @@ static uar_status on_entry(void *ctx, const uar_record *key, sqlite3_int64 row, 
     uar_status status = run_key(r, r->has, key, &is_kept, err);
     if (status != UAR_OK || is_kept) return status;
     status = sqlite_walk_fetch(&r->walk, row, err);
-    if (status == UAR_OK && same_key(&r->walk.record, key)) return keep(r, &r->walk.record, err);
-    if (status == UAR_E_CORRUPT) return tell_lost(r, key, "the record is damaged", err);
-    if (status == UAR_OK || status == UAR_E_NOT_FOUND) return tell_lost(r, key, "the record is missing", err);
+    /* A whole record of another key: it is the entry that is damaged. */
+    if (status == UAR_OK) return keep(r, &r->walk.record, err);
+    if (status == UAR_E_CORRUPT || status == UAR_E_NOT_FOUND) return remember_lost(r, key, err);
     return status;
 }
 
@@ -140,6 +154,7 @@ static uar_status salvage(repair *r, uar_error *err) {
     uar_status status = sqlite_walk_rows(&r->walk, on_row, r, err);
     if (status == UAR_OK) status = sqlite_walk_index(&r->walk, SQLITE_INDEX_ID, &broken[0], on_entry, r, err);
     if (status == UAR_OK) status = sqlite_walk_index(&r->walk, SQLITE_INDEX_PARENT, &broken[1], on_entry, r, err);
+    if (status == UAR_OK) status = tell_lost(r, err);
     if (status != UAR_OK) return status;
     if (r->walk.rest_lost && broken[0]) tell_unnamed(r, "some records lie on damaged pages and can't be named");
     int code = sqlite3_exec(r->to, "COMMIT; DROP TABLE temp.named", NULL, NULL, NULL);
@@ -259,6 +274,7 @@ static uar_status begin_any(sqlite_layer *l, const char *path, const uar_sqlite_
         return error_set(err, UAR_E_INVALID, "an SQLite store needs the path of its file");
     sqlite_fill_options(&l->options);
     l->options.read_only = read_only;
+    l->salvages = true;
     l->path = alloc_text(&l->alloc, uar_str_of(path));
     return l->path != NULL ? open_any(l, err) : error_plain(err, UAR_E_NOMEM);
 }

@@ -7,9 +7,9 @@
 #include "store/record.h"
 #include "store/sqlite_copy.h"
 
+static const char scan_sql[] = "SELECT " SQLITE_COLUMNS ", rowid FROM record NOT INDEXED WHERE rowid>=?1";
 static const char behind_sql[] = "SELECT rowid FROM record NOT INDEXED WHERE rowid>=?1 ORDER BY rowid LIMIT 1";
 static const char at_sql[] = "SELECT " SQLITE_COLUMNS " FROM record NOT INDEXED WHERE rowid=?1";
-/* Of a damaged row, what its first page still says. */
 static const char find_sql[] = "SELECT rowid FROM record INDEXED BY record_id WHERE kind=?1 AND owner=?2 AND id=?3";
 
 /* What a damaged file makes SQLite say, in contrast to a disk that fails. */
@@ -24,7 +24,8 @@ static uar_status failed(const sqlite_walk *w, int code, uar_error *err) {
 uar_status sqlite_walk_begin(sqlite_walk *w, const sqlite_layer *l, uar_error *err) {
     w->l = l;
     arena_init(&w->memory, &l->alloc);
-    int code = sqlite3_prepare_v2(l->db, behind_sql, -1, &w->behind, NULL);
+    int code = sqlite3_prepare_v2(l->db, scan_sql, -1, &w->scan, NULL);
+    if (code == SQLITE_OK) code = sqlite3_prepare_v2(l->db, behind_sql, -1, &w->behind, NULL);
     if (code == SQLITE_OK) code = sqlite3_prepare_v2(l->db, at_sql, -1, &w->at, NULL);
     if (code != SQLITE_OK) {
         uar_status status = failed(w, code, err);
@@ -40,10 +41,11 @@ uar_status sqlite_walk_begin(sqlite_walk *w, const sqlite_layer *l, uar_error *e
 }
 
 void sqlite_walk_end(sqlite_walk *w) {
+    sqlite3_finalize(w->scan);
     sqlite3_finalize(w->behind);
     sqlite3_finalize(w->at);
     sqlite3_finalize(w->find);
-    w->behind = w->at = w->find = NULL;
+    w->scan = w->behind = w->at = w->find = NULL;
     arena_dispose(&w->memory);
 }
 
@@ -68,31 +70,38 @@ void sqlite_walk_tell(const sqlite_walk *w, bool is_lost, const uar_record *reco
 /* ---- one row ---- */
 
 /* What of the key has its right type: enough to name the row. */
-static void read_key(sqlite_walk *w) {
-    if (sqlite3_column_type(w->at, SLOT_KIND - 1) == SQLITE_INTEGER)
-        w->record.kind = (uint32_t)sqlite3_column_int64(w->at, SLOT_KIND - 1);
+static void read_key(sqlite_walk *w, sqlite3_stmt *s) {
+    memset(&w->record, 0, sizeof w->record);
+    if (sqlite3_column_type(s, SLOT_KIND - 1) == SQLITE_INTEGER)
+        w->record.kind = (uint32_t)sqlite3_column_int64(s, SLOT_KIND - 1);
     uar_str *const texts[] = { &w->record.owner, &w->record.id };
     for (int i = 0; i < 2; i++) {
-        const char *bytes = sqlite3_column_blob(w->at, SLOT_OWNER - 1 + i);
-        int len = sqlite3_column_bytes(w->at, SLOT_OWNER - 1 + i);
+        const char *bytes = sqlite3_column_blob(s, SLOT_OWNER - 1 + i);
+        int len = sqlite3_column_bytes(s, SLOT_OWNER - 1 + i);
         if (bytes != NULL && len > 0 && len <= RECORD_ID_MAX)
             *texts[i] = arena_str(&w->memory, uar_str_n(bytes, (size_t)len));
     }
 }
 
-uar_status sqlite_walk_fetch(sqlite_walk *w, sqlite3_int64 row, uar_error *err) {
+/* The row that a statement stands on: UAR_OK, UAR_E_CORRUPT; others end the walk. */
+static uar_status take_row(sqlite_walk *w, sqlite3_stmt *s, uar_error *err) {
     arena_dispose(&w->memory);
     memset(&w->record, 0, sizeof w->record);
+    uar_status status = sqlite_read_row(&w->record, s, &w->memory);
+    if (status == UAR_OK) status = record_verify(&w->record, NULL);
+    if (status == UAR_E_CORRUPT) read_key(w, s);
+    return status == UAR_OK || status == UAR_E_CORRUPT ? status : error_plain(err, status);
+}
+
+uar_status sqlite_walk_fetch(sqlite_walk *w, sqlite3_int64 row, uar_error *err) {
     sqlite_binder b = { .s = w->at };
     sqlite_bind_integer(&b, 1, row);
     int code = b.code == SQLITE_OK ? sqlite3_step(w->at) : b.code;
     uar_status status = UAR_E_NOT_FOUND;
     if (code == SQLITE_ROW) {
-        status = sqlite_read_row(&w->record, w->at, &w->memory);
-        if (status == UAR_OK) status = record_verify(&w->record, NULL);
-        if (status == UAR_E_CORRUPT) read_key(w);
-        if (status != UAR_OK && status != UAR_E_CORRUPT) error_plain(err, status);
+        status = take_row(w, w->at, err);
     } else if (code != SQLITE_DONE) {
+        memset(&w->record, 0, sizeof w->record);
         status = is_damage(code) ? UAR_E_CORRUPT : failed(w, code, err);
     }
     sqlite_reset(w->at);
@@ -148,24 +157,52 @@ static int pass_gap(sqlite_walk *w, sqlite3_int64 from, sqlite3_int64 *out) {
     return code;
 }
 
-uar_status sqlite_walk_rows(sqlite_walk *w, sqlite_row_fn fn, void *ctx, uar_error *err) {
-    sqlite3_int64 from = INT64_MIN, row = 0;
-    for (;;) {
-        int code = next_row(w, from, &row);
-        if (is_damage(code)) {
-            w->rest_lost = true;
-            code = pass_gap(w, from, &from);
-            if (code == SQLITE_ROW) continue;
-        }
-        if (code == SQLITE_DONE) return UAR_OK;
-        if (code != SQLITE_ROW) return failed(w, code, err);
-        uar_status status = look(w, err);
-        if (status == UAR_OK) status = sqlite_walk_fetch(w, row, err);
-        if (status == UAR_OK || status == UAR_E_CORRUPT) status = fn(ctx, row, status, err);
-        if (status != UAR_OK && status != UAR_E_NOT_FOUND) return status;
-        if (row == INT64_MAX) return UAR_OK;
-        from = row + 1;
+/* From `*from` on, row after row, as they are linked: a row whose number is damaged is read too. SQLITE_DONE: to the end; an
+ * error: `*from` is behind the last row that was read; SQLITE_ABORT: `*status` says why. */
+static int scan_rows(sqlite_walk *w, sqlite3_int64 *from, sqlite_row_fn fn, void *ctx, uar_status *status,
+                     uar_error *err) {
+    int code = sqlite3_bind_int64(w->scan, 1, *from);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(w->scan);
+        if (code != SQLITE_ROW) break;
+        sqlite3_int64 row = sqlite3_column_int64(w->scan, SLOT_CHECKSUM);
+        *status = look(w, err);
+        if (*status == UAR_OK) *status = take_row(w, w->scan, err);
+        if (*status == UAR_OK || *status == UAR_E_CORRUPT) *status = fn(ctx, row, *status, err);
+        if (*status != UAR_OK) code = SQLITE_ABORT;
+        if (row >= *from && row < INT64_MAX) *from = row + 1;
     }
+    sqlite3_reset(w->scan);
+    return code;
+}
+
+/* The scan ended in damage before `*from`. The row there, if its number can be read, is one of those; the scan goes on behind. */
+static int pass_damage(sqlite_walk *w, sqlite3_int64 *from, sqlite_row_fn fn, void *ctx, uar_status *status,
+                       uar_error *err) {
+    sqlite3_int64 row = 0;
+    int code = next_row(w, *from, &row);
+    if (is_damage(code)) {
+        w->rest_lost = true;
+        return pass_gap(w, *from, from);
+    }
+    if (code != SQLITE_ROW) return code;
+    memset(&w->record, 0, sizeof w->record);
+    *status = fn(ctx, row, UAR_E_CORRUPT, err);
+    if (*status != UAR_OK || row == INT64_MAX) return *status != UAR_OK ? SQLITE_ABORT : SQLITE_DONE;
+    *from = row + 1;
+    return SQLITE_ROW;
+}
+
+uar_status sqlite_walk_rows(sqlite_walk *w, sqlite_row_fn fn, void *ctx, uar_error *err) {
+    sqlite3_int64 from = INT64_MIN;
+    uar_status status = UAR_OK;
+    int code;
+    do {
+        code = scan_rows(w, &from, fn, ctx, &status, err);
+        if (is_damage(code)) code = pass_damage(w, &from, fn, ctx, &status, err);
+    } while (code == SQLITE_ROW);
+    if (status != UAR_OK) return status;
+    return code == SQLITE_DONE ? UAR_OK : failed(w, code, err);
 }
 
 /* ---- indexes ---- */

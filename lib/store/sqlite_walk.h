@@ -13,6 +13,7 @@ typedef struct sqlite_walk {
     uar_store_finding_fn each;
     void *each_ctx;
     uint64_t looked;      /* at so many rows and entries */
+    sqlite3_stmt *scan;   /* all rows from a number on */
     sqlite3_stmt *behind; /* the next row number */
     sqlite3_stmt *at;     /* one row */
     sqlite3_stmt *find;   /* a key's row number, by the index */
@@ -31,7 +32,7 @@ uar_status sqlite_walk_fetch(sqlite_walk *w, sqlite3_int64 row, uar_error *err);
 /* The row of a key by the index: 0: it has none, or the index is damaged there. */
 uar_status sqlite_walk_find(sqlite_walk *w, sqlite3_int64 *row, const uar_record *key, uar_error *err);
 
-/* Called for each row with what sqlite_walk_fetch said. Not UAR_OK ends the walk. */
+/* Called for each row, which is in w->record, with UAR_OK or UAR_E_CORRUPT as by sqlite_walk_fetch. Not UAR_OK ends the walk. */
 typedef uar_status (*sqlite_row_fn)(void *ctx, sqlite3_int64 row, uar_status fetched, uar_error *err);
 uar_status sqlite_walk_rows(sqlite_walk *w, sqlite_row_fn fn, void *ctx, uar_error *err);
 
