@@ -16,6 +16,7 @@ static sqlite3_vfs *real_vfs;
 static disk_hook hook;
 static void *hook_ctx;
 static int open_files;
+static unsigned long long seed;
 
 static shim_file *shim_of(sqlite3_file *file) {
     return (shim_file *)(void *)file;
@@ -187,6 +188,15 @@ static int shim_sleep(sqlite3_vfs *vfs, int us) {
     return us;
 }
 
+static int shim_randomness(sqlite3_vfs *vfs, int len, char *out) {
+    (void)vfs;
+    for (int i = 0; i < len; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        out[i] = (char)(seed >> 56);
+    }
+    return len;
+}
+
 void disk_vfs_install(void) {
     real_vfs = sqlite3_vfs_find(NULL);
     if (real_vfs == NULL) abort();
@@ -198,6 +208,7 @@ void disk_vfs_install(void) {
     shim.xDelete = shim_delete;
     shim.xAccess = shim_access;
     shim.xSleep = shim_sleep;
+    shim.xRandomness = shim_randomness;
     if (sqlite3_vfs_register(&shim, 1) != SQLITE_OK) abort();
 }
 
@@ -208,4 +219,9 @@ void disk_vfs_hook(disk_hook h, void *ctx) {
 
 int disk_vfs_open_files(void) {
     return open_files;
+}
+
+void disk_vfs_seed(unsigned long long s) {
+    seed = s;
+    sqlite3_randomness(0, NULL);
 }

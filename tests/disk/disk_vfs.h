@@ -40,6 +40,8 @@ typedef int (*disk_hook)(void *ctx, const disk_call *call);
 void disk_vfs_install(void);
 /* NULL: all goes through. */
 void disk_vfs_hook(disk_hook hook, void *ctx);
+/* SQLite draws its numbers, such as the salts of a log, from this seed from now on. */
+void disk_vfs_seed(unsigned long long seed);
 /* Files that are open now. */
 int disk_vfs_open_files(void);
 

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "crash/cases.h"
+#include "disk_vfs.h"
 #include "store/sqlite.h"
 #include "support/store_work.h"
 
@@ -206,6 +207,7 @@ static void damage_case(case_result *r, crash_case *c) {
     do_damage(&d, c, v);
     look_at_store(r, c, v);
     allow(r, v, &d);
+    if (r->lost > 0) case_fail(r, "%u of %u commits are gone and nobody says so", r->lost, v->commits);
     if (r->fault[0] == '\0') return;
     char said[sizeof r->fault];
     memcpy(said, r->fault, sizeof said);
@@ -219,6 +221,7 @@ static void make_base(victim *v) {
     if (!cases_make_folder(v->base)) abort();
     pid_t pid = fork();
     if (pid == 0) {
+        disk_vfs_seed(cases_seed());
         const uar_persistence *layer = NULL;
         char sql[64];
         (void)snprintf(sql, sizeof sql, "PRAGMA wal_autocheckpoint=%d", v->checkpoint_pages);
@@ -308,5 +311,6 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < COUNT; i++)
         tests[i] = (struct CMUnitTest){ names[i], expect_right_or_told, NULL, NULL, &victims[i] };
     cases_begin(argv[0]);
+    disk_vfs_install();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

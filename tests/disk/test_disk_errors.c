@@ -221,6 +221,7 @@ static void play_fault(case_result *r, const scenario *s, const char *folder, fa
     world w = { .s = s, .r = r, .fault = *f, .done = s->before };
     int64_t live = uar_live_objects();
     sqlite3_int64 bytes = sqlite3_memory_used();
+    disk_vfs_seed(cases_seed());
     copy_file(folder, s, "state.db");
     copy_file(folder, s, "state.db-wal");
     disk_vfs_hook(fault_hook, &w.fault);
@@ -276,6 +277,7 @@ static void make_base(scenario *s) {
     if (s->before == 0) return;
     pid_t pid = fork();
     if (pid == 0) {
+        disk_vfs_seed(cases_seed());
         case_result r = { .acked = 0 };
         world w = { .s = s, .r = &r };
         if (open_store(&w, s->base, NULL) != UAR_OK) _exit(1);

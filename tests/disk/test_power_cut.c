@@ -114,6 +114,7 @@ static void record(scenario *s) {
     if (s->tape.count > 0) return;
     work_model_make(&s->model, s->style, s->commits);
     if (!cases_make_folder(folder)) abort();
+    disk_vfs_seed(cases_seed());
     if (s->prepare != NULL) s->prepare(s, folder);
     trace_begin(&s->tape, folder);
     s->play(s, folder);
