@@ -232,7 +232,7 @@ static uar_status begin(store *s, uar_error *err) {
     memset(s, 0, sizeof *s);
     s->door = uar_persistence_sqlite(path, NULL);
     s->k.layer = *s->door;
-    s->k.patience_ms = 30000;
+    s->k.measures.patience_ms = 30000;
     s->k.owner = STR("local");
     arena_init(&s->k.memory, &alloc_default);
     s->before = kit_record(&s->k, STR("before"));

@@ -126,7 +126,7 @@ static void begin(store *s, const uar_persistence *door) {
     memset(s, 0, sizeof *s);
     s->door = door;
     s->k.layer = *door;
-    s->k.patience_ms = 30000;
+    s->k.measures.patience_ms = 30000;
     s->k.owner = STR("local");
     arena_init(&s->k.memory, &alloc_default);
 }
