@@ -60,3 +60,7 @@ uar_status error_copy(uar_error *err, const uar_error *from) {
     if (err != NULL && from->code != UAR_OK) *err = *from;
     return from->code;
 }
+
+uar_status error_pass(uar_error *err, uar_status status, const uar_error *why) {
+    return why->code == status ? error_copy(err, why) : error_plain(err, status);
+}

@@ -11,5 +11,7 @@ uar_status error_set(uar_error *err, uar_status code, const char *format, ...) _
 uar_status error_plain(uar_error *err, uar_status code);
 /* Copy `from` if it names an error; returns its code. NULL counts as no error. */
 uar_status error_copy(uar_error *err, const uar_error *from);
+/* What a call answered and said: `status` is returned whatever `why` holds, and the message is why's if it is about `status`. */
+uar_status error_pass(uar_error *err, uar_status status, const uar_error *why);
 
 #endif

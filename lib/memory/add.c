@@ -321,7 +321,7 @@ uar_status uar_memory_add_sync(uar_memory_change *out, uar_memory *memory, const
     memory_pin(memory); /* it must not go before the entry does */
     status = batch_take(&item, memory, &c, given, err);
     if (status == UAR_OK && item.status == UAR_OK) status = batch_run(&item, 1, memory, NULL, err);
-    if (status == UAR_OK && item.status != UAR_OK) status = error_copy(err, &item.why);
+    if (status == UAR_OK && item.status != UAR_OK) status = error_pass(err, item.status, &item.why);
     if (status == UAR_OK) *out = item.change;
     batch_dispose(&item, 1);
     memory_unpin(memory);

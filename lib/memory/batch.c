@@ -13,7 +13,7 @@
 /* UAR_OK if the batch goes on. */
 static uar_status refuse(batch_item *item, uar_status status, const uar_error *why, uar_error *err) {
     if (status == UAR_OK) return UAR_OK;
-    if (memory_stops_at(status)) return error_copy(err, why);
+    if (memory_stops_at(status)) return error_pass(err, status, why);
     item->status = status;
     item->why = *why;
     return UAR_OK;

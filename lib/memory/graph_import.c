@@ -67,7 +67,7 @@ static uar_status in_savepoint(importing *im, step_fn step, void *ctx, arena *ar
     if (memory_stops_at(status)) return status;
     uar_error why = UAR_ERROR_INIT;
     uar_status undone = database_run(db, "ROLLBACK TO import_line; RELEASE import_line", &why);
-    return undone == UAR_OK ? status : error_copy(err, &why);
+    return undone == UAR_OK ? status : error_pass(err, undone, &why);
 }
 
 typedef struct entity_step {
@@ -235,7 +235,7 @@ static uar_status add_text(importing *im, named_step *s, uar_uuid id, uar_str te
         if (s->refused++ == 0) s->why = why;
         return UAR_OK;
     }
-    if (status != UAR_OK) return error_copy(err, &why);
+    if (status != UAR_OK) return error_pass(err, status, &why);
     uar_memory_change change;
     status = observation_write_run(&change, im->memory, &im->who, &w, false, ar, err);
     if (status != UAR_OK) return status;
@@ -281,9 +281,9 @@ static uar_status import_named_entity(importing *im, const graph_line *line, are
 
 /* How well an entity answers to a name: in the place of the import, by its own name, letter by letter. */
 static int rank_named(const uar_memory *m, const entity *e, int64_t seg, uar_str name, int64_t digest,
-                      uar_status *status) {
+                      uar_status *status, uar_error *err) {
     int64_t own = 0;
-    *status = graph_digest(&own, m, e->e.name, NULL);
+    *status = graph_digest(&own, m, e->e.name, err);
     return (e->row.seg == seg ? 4 : 0) + (own == digest ? 2 : 0) + (uar_str_equal(e->e.name, name) ? 1 : 0);
 }
 
@@ -316,7 +316,7 @@ static uar_status find_by_name(uar_uuid *out, importing *im, int64_t seg, uar_st
         entity e;
         status = entity_read(&e, &q, ar, err);
         if (status != UAR_OK) break;
-        int rank = rank_named(im->memory, &e, seg, name, digest, &status);
+        int rank = rank_named(im->memory, &e, seg, name, digest, &status, err);
         ties = rank > best ? 1 : rank == best ? ties + 1 : ties;
         if (rank > best) *out = e.e.id;
         if (rank > best) best = rank;
@@ -380,7 +380,7 @@ static uar_status take_item(importing *im, uar_str text, uint64_t number, bool e
     memset(item, 0, sizeof *item);
     item->number = number;
     item->status = graph_line_read(&item->line, &im->ar, text, &item->why);
-    if (memory_stops_at(item->status)) return error_copy(err, &item->why);
+    if (memory_stops_at(item->status)) return error_pass(err, item->status, &item->why);
     bool is_of_pass = item->status == UAR_OK ? is_entity_line(&item->line) == entities : entities;
     if (is_of_pass) im->item_count++;
     return UAR_OK;
@@ -406,7 +406,7 @@ static uar_status write_items(importing *im, uar_error *err) {
         arena_init(&ar, &im->memory->alloc);
         item->status = import_read(im, &item->line, &ar, &item->why);
         arena_dispose(&ar);
-        if (memory_stops_at(item->status)) return error_copy(err, &item->why);
+        if (memory_stops_at(item->status)) return error_pass(err, item->status, &item->why);
     }
     return UAR_OK;
 }

@@ -59,7 +59,7 @@ static uar_status embed_singly(batch *b, reembed *s, uar_memory *m, uar_error *e
         if (status == UAR_OK)
             take_vector(b, i, vector, m->embedder.dims);
         else if (ends_work(status))
-            return error_copy(err, &why);
+            return error_pass(err, status, &why);
         else
             refused++;
         alloc_free(&m->alloc, vector);
@@ -81,7 +81,7 @@ static uar_status embed(batch *b, reembed *s, uar_memory *m, uar_error *err) {
             b->has_vector[i] = true;
         return UAR_OK;
     }
-    if (ends_work(status)) return error_copy(err, &why);
+    if (ends_work(status)) return error_pass(err, status, &why);
     b->vectors = (float *)alloc_zeroed(&m->alloc, b->count, dims * sizeof *b->vectors);
     if (b->vectors == NULL) return error_plain(err, UAR_E_NOMEM);
     return embed_singly(b, s, m, err);

@@ -384,7 +384,7 @@ static uar_status import_batch(importer *im, import_line *lines, size_t count, a
             l->status = l->line.is_entry ? import_entry(im, l, ar, &l->err) : import_stream(im, l, ar, &l->err);
         else if (!l->line.is_entry)
             im->has_stream = false; /* entries behind a stream that was refused have none */
-        if (memory_stops_at(l->status)) status = error_copy(err, &l->err);
+        if (memory_stops_at(l->status)) status = error_pass(err, l->status, &l->err);
     }
     if (status == UAR_OK && im->rest.len == 0) status = finish_stream(im, ar, err);
     return status == UAR_OK ? flush_stream(im, err) : status;
@@ -397,7 +397,7 @@ static uar_status import_lines(importer *im, import_line *lines, arena *ar, uar_
         im->line_number++;
         if (text.len == 0) continue;
         prepare_line(&lines[count], im, text, ar);
-        if (memory_stops_at(lines[count].status)) return error_copy(err, &lines[count].err);
+        if (memory_stops_at(lines[count].status)) return error_pass(err, lines[count].status, &lines[count].err);
         count++;
     }
     uar_status status = memory_enter_write(im->memory, err);

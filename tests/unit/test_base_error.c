@@ -144,6 +144,19 @@ static void test_a_message_is_one_line_of_valid_text(void **state) {
     assert_string_equal(err.message, "ab");
 }
 
+static void test_a_status_is_passed_on_whatever_was_said_about_it(void **state) {
+    (void)state;
+    uar_error err = UAR_ERROR_INIT, why = UAR_ERROR_INIT;
+    assert_int_equal(error_pass(&err, UAR_E_NOMEM, &why), UAR_E_NOMEM);
+    assert_int_equal(err.code, UAR_E_NOMEM);
+    error_set(&why, UAR_E_IO, "the disk");
+    assert_int_equal(error_pass(&err, UAR_E_NOMEM, &why), UAR_E_NOMEM);
+    assert_string_equal(err.message, uar_status_text(UAR_E_NOMEM));
+    assert_int_equal(error_pass(&err, UAR_E_IO, &why), UAR_E_IO);
+    assert_string_equal(err.message, "the disk");
+    assert_int_equal(error_pass(NULL, UAR_E_NOMEM, &why), UAR_E_NOMEM);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_status_has_its_own_value_name_and_text),
@@ -158,6 +171,7 @@ int main(void) {
         cmocka_unit_test(test_a_message_may_quote_the_message_it_replaces),
         cmocka_unit_test(test_a_long_message_is_cut_between_characters),
         cmocka_unit_test(test_a_message_is_one_line_of_valid_text),
+        cmocka_unit_test(test_a_status_is_passed_on_whatever_was_said_about_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
