@@ -180,8 +180,9 @@ bool check_matches(checker *c, const schema_pattern *p, uar_str text) {
 static bool check_texts(checker *c, const schema_texts *texts, const cJSON *value, const schema_path *at) {
     uar_str text = uar_str_of(value->valuestring);
     bool ok = true;
-    if (texts->min_length > 0 || texts->max_length < UINT64_MAX)
-        ok = check_count(c, at, utf8_length(text), texts->min_length, texts->max_length, "characters");
+    bool is_counted = texts->min_length > 0 || texts->max_length < UINT64_MAX;
+    if (is_counted && !checker_spend(c, text.len / 16)) return false; /* counting is slower than reading */
+    if (is_counted) ok = check_count(c, at, utf8_length(text), texts->min_length, texts->max_length, "characters");
     if (texts->pattern.compiled == NULL || !checker_goes_on(c, ok)) return ok;
     if (check_matches(c, &texts->pattern, text)) return ok;
     schema_line *line = checker_fault(c, at);

@@ -169,6 +169,8 @@ static void test_escapes(void **state) {
         { "^[^\\p{L}]$", "1", true },
         { "^\\p{LC}$", "\xE4\xBD\xA0", false },
         { "^\\0?$", "", true },
+        { "^(?:\\ud83d\\u0041|\\ud83d\\u{41}|\\ud83dA|B)$", "B", true },
+        { "^(?:\\ud83d\\u0041|\\ud83d\\u{41}|\\ud83dA|B)$", "A", false },
     };
     ASSERT_ALL(table);
 }

@@ -64,6 +64,9 @@ static void test_messages_of_arrays(void **state) {
                    "top level: items must differ, but 0 and 2 are equal");
     assert_misfits("{\"uniqueItems\":true}", "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,[1],[1.0]]",
                    "top level: items must differ, but 14 and 15 are equal");
+    assert_misfits("{\"uniqueItems\":true}",
+                   "[\"a\",\"b\",\"c\",\"d\",\"e\",null,true,false,[],{},0,\"f\",\"g\",\"a\",null]",
+                   "top level: items must differ, but 0 and 13 are equal");
     assert_misfits("{\"prefixItems\":[true],\"unevaluatedItems\":{\"type\":\"null\"}}", "[1,2]",
                    "/1: expected null, got number");
 }
@@ -85,6 +88,9 @@ static void test_messages_of_objects(void **state) {
 
 static void test_references_lead_through_the_text(void **state) {
     (void)state;
+    assert_misfits(
+        "{\"$ref\":\"#/anyOf/1/prefixItems/1\",\"anyOf\":[true,{\"prefixItems\":[true,{\"type\":\"null\"}]}]}", "1",
+        "top level: expected null, got number");
     assert_misfits("{\"$defs\":{\"a\":{\"$anchor\":\"x\",\"type\":\"string\"}},\"items\":{\"$ref\":\"#x\"}}", "[1]",
                    "/0: expected string, got number");
     assert_misfits("{\"$id\":\"https://example.org/a/b\",\"$defs\":{\"c\":{\"$id\":\"../c/d?e\",\"type\":\"null\"}},"
