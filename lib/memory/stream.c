@@ -103,14 +103,14 @@ uar_status stream_find(stream_row *out, database *db, const caller *c, uar_uuid 
     return stream_first(out, &q, ar, err);
 }
 
-uar_status stream_find_writable(stream_row *out, database *db, const caller *c, uar_uuid id, arena *ar,
+static uar_status find_writable(stream_row *out, database *db, const caller *c, uar_uuid id, arena *ar,
                                 uar_error *err) {
     uar_status status = stream_find(out, db, c, id, ar, err);
     return status == UAR_OK ? caller_may_write(c, out->s.scope, err) : status;
 }
 
 uar_status stream_find_active(stream_row *out, database *db, const caller *c, uar_uuid id, arena *ar, uar_error *err) {
-    uar_status status = stream_find_writable(out, db, c, id, ar, err);
+    uar_status status = find_writable(out, db, c, id, ar, err);
     if (status == UAR_OK && out->s.archived_ms != 0)
         return error_set(err, UAR_E_CLOSED, "the stream is archived and takes no entries");
     return status;
@@ -199,7 +199,7 @@ uar_status uar_memory_stream_get_sync(uar_memory_streams **out, uar_memory *memo
 
 static uar_status archive(uar_memory *m, const caller *c, uar_uuid id, bool archived, arena *ar, uar_error *err) {
     stream_row row;
-    uar_status status = stream_find_writable(&row, &m->database, c, id, ar, err);
+    uar_status status = find_writable(&row, &m->database, c, id, ar, err);
     if (status != UAR_OK || (row.s.archived_ms != 0) == archived) return status;
     row.s.updated_ms = clock_wall(&m->clock);
     row.s.archived_ms = !archived ? 0 : row.s.updated_ms != 0 ? row.s.updated_ms : 1;
@@ -353,7 +353,7 @@ static uar_status run_with_num(database *db, sql_id id, int64_t num, uar_error *
 static uar_status delete_stream(uar_memory *m, const caller *c, uar_uuid id, arena *ar, uar_error *err) {
     database *db = &m->database;
     stream_row row;
-    uar_status status = stream_find_writable(&row, db, c, id, ar, err);
+    uar_status status = find_writable(&row, db, c, id, ar, err);
     if (status == UAR_OK) status = note_marks(db, row.num, err);
     if (status == UAR_OK) status = erase_note(db, row.mark, err);
     if (status == UAR_OK) status = run_with_num(db, SQL_STREAM_ENTRY_DELETE, row.num, err);

@@ -29,9 +29,7 @@ uar_status stream_opening_create(stream_row *out, stream_opening *o, database *d
 
 /* A stream that the caller sees. UAR_E_NOT_FOUND. */
 uar_status stream_find(stream_row *out, database *db, const caller *c, uar_uuid id, arena *ar, uar_error *err);
-/* The same, and the caller may change it. UAR_E_FORBIDDEN. */
-uar_status stream_find_writable(stream_row *out, database *db, const caller *c, uar_uuid id, arena *ar, uar_error *err);
-/* The same, and it takes entries. UAR_E_CLOSED. */
+/* The same, and the caller may change it and it takes entries. UAR_E_FORBIDDEN, UAR_E_CLOSED. */
 uar_status stream_find_active(stream_row *out, database *db, const caller *c, uar_uuid id, arena *ar, uar_error *err);
 
 /* An entry from a draft, checked; number and stream are not set. Texts stay the draft's, or live in the arena. */

@@ -176,7 +176,7 @@ uar_status stream_entry_read(stream_entry_row *out, query *q, arena *ar, uar_err
     return UAR_OK;
 }
 
-uar_status stream_entry_first(stream_entry_row *out, query *q, arena *ar, uar_error *err) {
+static uar_status entry_first(stream_entry_row *out, query *q, arena *ar, uar_error *err) {
     uar_status status = UAR_OK;
     bool found = query_next(q);
     if (found) status = stream_entry_read(out, q, ar, err);
@@ -237,7 +237,7 @@ uar_status stream_entry_load(stream_entry_row *out, database *db, int64_t stream
     query_begin(&q, db, SQL_STREAM_ENTRY_AT);
     query_int(&q, 18, stream);
     query_int(&q, 19, (int64_t)number);
-    return stream_entry_first(out, &q, ar, err);
+    return entry_first(out, &q, ar, err);
 }
 
 stream_span stream_span_get(const query *q) {

@@ -46,7 +46,6 @@ uar_status stream_insert(database *db, stream_row *row, uar_error *err);
 uar_status stream_update(database *db, stream_row *row, uar_error *err);
 
 uar_status stream_entry_read(stream_entry_row *out, query *q, arena *ar, uar_error *err);
-uar_status stream_entry_first(stream_entry_row *out, query *q, arena *ar, uar_error *err);
 uar_status stream_entry_insert(database *db, stream_entry_row *row, uar_error *err);
 /* Seal and write which summary stands for it. */
 uar_status stream_entry_cover(database *db, stream_entry_row *row, uint64_t summary, uar_error *err);

@@ -357,7 +357,8 @@ static void knock_import(world *w, model_stream *s) {
         if (ids[i][1] != NULL)
             at += snprintf(lines + at, sizeof lines - (size_t)at, ",\"%s\":\"%s\"", ids[i][0], ids[i][1]);
     snprintf(lines + at, sizeof lines - (size_t)at,
-             "}\n{\"kind\":\"entry\",\"stream\":\"%s\",\"text\":\"imported words\"}\n", id);
+             "}\n{\"kind\":\"entry\",\"stream\":\"%s\",\"text\":\"imported words n%llu\"}\n", id,
+             (unsigned long long)++w->serial); /* the same words again would be the same line */
     uar_memory_stream_imported sum;
     assert_int_equal(uar_memory_stream_import_sync(&sum, w->f->memory, &w->who, uar_str_of(lines), NULL, NULL, NULL),
                      UAR_OK);
