@@ -214,19 +214,27 @@ static uar_status gather_loose(engine_answer *s, const search_part *p) {
 #define SAMPLE_CHUNKS 16
 
 /* How cosines spread with a share of the best of their conversation, as far as it stands together in the chunk. */
-static void spread_runs(score_spread *spread, const float *cosines, const uint32_t *groups, size_t count) {
+static void spread_runs(score_spread *spread, double *bests, const float *cosines, const uint32_t *groups,
+                        size_t count) {
     for (size_t from = 0, to; from < count; from = to) {
         float best = SEARCH_NO_COSINE;
         for (to = from; to < count && groups[to] == groups[from]; to++)
             best = cosines[to] > best ? cosines[to] : best;
         for (size_t i = from; i < to; i++)
-            if (cosines[i] > SEARCH_NO_COSINE)
+            if (cosines[i] > SEARCH_NO_COSINE) {
                 score_spread_add(spread, (double)cosines[i] + (double)(SCORE_TALK_BEST * best));
+                *bests += (double)best;
+            }
     }
 }
 
-static void sample_chunk(const engine_answer *s, const search_part *p, const segment_chunk *c, score_spread *by_bits,
-                         score_spread *by_codes) {
+typedef struct scale_sample {
+    score_spread bits, codes;
+    double bits_best, codes_best; /* sums over documents of the best of their conversations; the first of what estimates
+                                   * stand for */
+} scale_sample;
+
+static void sample_chunk(scale_sample *sample, const engine_answer *s, const search_part *p, const segment_chunk *c) {
     float likely[CHUNK_DOCUMENTS], cosines[CHUNK_DOCUMENTS];
     const float *estimates = s->cosines + p->base + c->base;
     const search_rough *r = &s->rough;
@@ -237,13 +245,13 @@ static void sample_chunk(const engine_answer *s, const search_part *p, const seg
         likely[i] = has_one ? (float)(r->middle + r->stretch * ((double)estimates[i] - r->middle)) : SEARCH_NO_COSINE;
         if (!has_one) cosines[i] = SEARCH_NO_COSINE;
     }
-    spread_runs(by_bits, likely, p->segment->group + c->base, count);
-    spread_runs(by_codes, cosines, p->segment->group + c->base, count);
+    spread_runs(&sample->bits, &sample->bits_best, likely, p->segment->group + c->base, count);
+    spread_runs(&sample->codes, &sample->codes_best, cosines, p->segment->group + c->base, count);
 }
 
 /* Cosines are seldom spread so evenly as their errors: what that does to the scale is seen in a few chunks. */
 static void calibrate(engine_answer *s) {
-    score_spread by_bits = { 0, 0, 0 }, by_codes = { 0, 0, 0 };
+    scale_sample sample = { .bits_best = 0 };
     size_t chunks = 0, seen = 0;
     for (size_t i = 0; i < s->part_count; i++)
         chunks += s->parts[i].segment->chunk_count;
@@ -252,12 +260,16 @@ static void calibrate(engine_answer *s) {
         for (size_t c = 0; c < g->chunk_count; c++, seen++)
             if (seen % (chunks / SAMPLE_CHUNKS + 1) == 0 && g->chunks[c].sheet != NULL &&
                 has_codes(&g->chunks[c], s->source))
-                sample_chunk(s, &s->parts[i], &g->chunks[c], &by_bits, &by_codes);
+                sample_chunk(&sample, s, &s->parts[i], &g->chunks[c]);
     }
-    score_scale bits = score_scale_of(&by_bits), codes = score_scale_of(&by_codes);
+    score_scale bits = score_scale_of(&sample.bits), codes = score_scale_of(&sample.codes);
     if (!(bits.factor > 0) || !(codes.factor > 0)) return;
     s->rough.shift = codes.mean - bits.mean;
     s->rough.ratio = bits.factor / codes.factor;
+    /* The best estimates themselves: what they stand for, undone. */
+    double middle = s->rough.middle, best = sample.bits_best / sample.bits.count;
+    double excess = middle + (best - middle) / s->rough.stretch - sample.codes_best / sample.codes.count;
+    s->rough.excess = excess > 0 ? (float)excess : 0;
 }
 
 /* Estimates spread wider than cosines, by their errors. */

@@ -128,6 +128,8 @@ static void share_best(engine_answer *s, const search_part *p) {
             best = cosines[at] > best ? cosines[at] : best;
         talk[g] = best;
     }
+    for (size_t i = 0; i < p->segment->groups.count; i++)
+        talk[i] -= s->rough.excess;
     for (size_t at = 0; at < p->segment->count;) {
         size_t end = at;
         while (end < p->segment->count && group[end] == group[at])
@@ -159,7 +161,8 @@ static void spread_vectors(engine_answer *s) {
     const search_rough *r = &s->rough;
     double middle = (1 + (double)SCORE_TALK_BEST) * r->middle;
     s->vectors = score_scale_of(&spread);
-    s->vectors.mean = middle + r->stretch * (s->vectors.mean - middle) + r->shift;
+    double mean = s->vectors.mean + (double)(SCORE_TALK_BEST * r->excess);
+    s->vectors.mean = middle + r->stretch * (mean - middle) + r->shift;
     s->vectors.factor /= r->stretch * r->ratio;
 }
 
@@ -317,9 +320,8 @@ uar_status search_rank(engine_answer *s) {
     if (s->is_hybrid) spread_vectors(s);
     if (s->question.time != NULL) add_times(s);
     weigh(s);
-    uar_status status = s->by_bits ? search_refine(s) : UAR_OK;
     float floor = 0;
-    if (status == UAR_OK) status = search_floor(&floor, s, false);
+    uar_status status = s->by_bits ? search_refine(&floor, s) : search_floor(&floor, s, false);
     return status == UAR_OK ? collect(s, floor) : status;
 }
 

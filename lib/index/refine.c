@@ -10,7 +10,7 @@
 #include "index/vector_bits.h"
 
 /* Deviations that an estimate may be too low by before its document is lost. */
-#define DOUBTS 3.0f
+#define DOUBTS 2.5f
 
 /* What a document's own cosine adds to the estimate's share of its conversation. */
 static float share_of(const engine_answer *s, const search_part *p, size_t at) {
@@ -140,13 +140,12 @@ static uar_status settle_best(engine_answer *s, float *floor) {
 }
 
 /* Those that seem best tell how good one has to be; then what may be as good is settled. */
-uar_status search_refine(engine_answer *s) {
-    float floor = 0;
-    uar_status status = search_floor(&floor, s, true);
+uar_status search_refine(float *floor, engine_answer *s) {
+    uar_status status = search_floor(floor, s, true);
     if (status != UAR_OK) return status;
-    look_again(s, floor, 0);
-    status = settle_best(s, &floor);
+    look_again(s, *floor, 0);
+    status = settle_best(s, floor);
     if (status != UAR_OK) return status;
-    look_again(s, floor, DOUBTS);
-    return settle_best(s, &floor);
+    look_again(s, *floor, DOUBTS);
+    return settle_best(s, floor);
 }

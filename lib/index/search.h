@@ -27,12 +27,13 @@ typedef struct search_scorer {
 
 /* What a search by bits knows of its estimates. They spread wider than cosines: x spreads as middle + stretch * (x - middle)
  * would. A sample says how far that is off: the mean of cosines less what it should be, and the same of the deviation as a
- * ratio. */
+ * ratio; and how much too high the best estimates of conversations are. */
 typedef struct search_rough {
     score_spread spread; /* of estimates; count 0: there are none */
     double errors;       /* sum of squared deviations of estimates */
     float error;         /* the usual deviation */
     double middle, stretch, shift, ratio;
+    float excess;
 } search_rough;
 
 struct engine_answer {
@@ -89,8 +90,9 @@ void search_words(engine_answer *s);
 /* From words and cosines to the heap of entries. */
 uar_status search_rank(engine_answer *s);
 void search_end(engine_answer *s);
-/* Settle every document that may be among the best, with the best cosine of its conversation. `relevance` is weighed. */
-uar_status search_refine(engine_answer *s);
+/* Settle every document that may be among the best, with the best cosine of its conversation. `relevance` is weighed;
+ * `floor` is what search_floor then says. */
+uar_status search_refine(float *floor, engine_answer *s);
 
 /* The least score that a document needs to be among the best, by those that were weighed so far; with `is_rough` by
  * estimates, too. */

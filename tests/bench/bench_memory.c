@@ -205,7 +205,8 @@ static void bare_open(bare_store *b, const char *path, bool has_vectors) {
         bench_give_up("SQLite doesn't open");
     run(b->db, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
                "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;"
-               "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096; PRAGMA trusted_schema = OFF; PRAGMA "
+               "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 4000; PRAGMA "
+               "trusted_schema = OFF; PRAGMA "
                "cell_size_check = ON;"
                "PRAGMA mmap_size = 0; PRAGMA secure_delete = ON;"
                "CREATE TABLE record(id INTEGER PRIMARY KEY, text TEXT);"
@@ -439,11 +440,13 @@ static uar_memory_hits *hits_of(setting *s, const char *text, size_t len) {
 }
 
 /* Share of the hits of a search that reads all codes that one by bits finds as well. */
-static double recall_of(setting *s, const char *text, size_t len) {
+static double recall_of(double *codes_ms, setting *s, const char *text, size_t len) {
     uar_memory_hits *by_bits = hits_of(s, text, len);
     size_t from = s->memory->shelf.engine.bits_from, common = 0;
     s->memory->shelf.engine.bits_from = SIZE_MAX;
+    uint64_t began = bench_now();
     uar_memory_hits *by_codes = hits_of(s, text, len);
+    *codes_ms = (double)(bench_now() - began) / 1e6;
     s->memory->shelf.engine.bits_from = from;
     for (size_t i = 0; i < by_codes->count; i++)
         for (size_t k = 0; k < by_bits->count; k++)
@@ -456,7 +459,7 @@ static double recall_of(setting *s, const char *text, size_t len) {
 
 /* Questions whose words are found, or only their vectors. */
 static void search_large(setting *s, uint64_t records, bool is_strange) {
-    static double ms[LARGE_QUESTIONS];
+    static double ms[LARGE_QUESTIONS], codes_ms[LARGE_QUESTIONS];
     size_t found = 0;
     double recall = 0;
     for (size_t i = 0; i < LARGE_QUESTIONS; i++) {
@@ -467,7 +470,7 @@ static void search_large(setting *s, uint64_t records, bool is_strange) {
         uint64_t began = bench_now();
         ask_text(s, text, len, &found);
         ms[i] = (double)(bench_now() - began) / 1e6;
-        recall += recall_of(s, text, len) / LARGE_QUESTIONS;
+        recall += recall_of(&codes_ms[i], s, text, len) / LARGE_QUESTIONS;
     }
     const char *what = is_strange ? "vectors_alone" : "hybrid";
     char name[64];
@@ -475,6 +478,8 @@ static void search_large(setting *s, uint64_t records, bool is_strange) {
     report(s, name, bench_quantile(ms, LARGE_QUESTIONS, 0.5), "ms", is_strange ? BENCH_BELOW : BENCH_FACT, 15);
     snprintf(name, sizeof name, "%s.%llu.p95", what, (unsigned long long)records);
     report(s, name, bench_quantile(ms, LARGE_QUESTIONS, 0.95), "ms", BENCH_FACT, 0);
+    snprintf(name, sizeof name, "%s.%llu.by_codes.p50", what, (unsigned long long)records);
+    report(s, name, bench_quantile(codes_ms, LARGE_QUESTIONS, 0.5), "ms", BENCH_FACT, 0);
     snprintf(name, sizeof name, "%s.%llu.recall", what, (unsigned long long)records);
     report(s, name, recall, "of the first 10 by codes", BENCH_ABOVE, 0.99);
 }
