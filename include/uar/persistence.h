@@ -15,14 +15,16 @@ typedef struct uar_sqlite_options {
     size_t size;              /**< sizeof(uar_sqlite_options) */
     uint32_t busy_timeout_ms; /**< how long to wait for another process; 0: 5000 */
     bool read_only;           /**< open without writing anything */
+    /** Watches a store of an older version become one of this version, when it is opened; false leaves it as it was and
+     *  fails with UAR_E_CANCELLED. Its `ctx` must live until the layer is destroyed. */
+    uar_care_progress progress;
 } uar_sqlite_options;
 /** Head of a uar_sqlite_options. */
 #define UAR_SQLITE_OPTIONS_INIT sizeof(uar_sqlite_options)
 /** The twin of UAR_SQLITE_OPTIONS_INIT. */
 static inline void uar_sqlite_options_init(uar_sqlite_options *options) {
+    memset(options, 0, sizeof *options);
     options->size = sizeof *options;
-    options->busy_timeout_ms = 0;
-    options->read_only = false;
 }
 
 /**

@@ -58,6 +58,44 @@ UAR_API uar_status uar_store_verify(uar_runtime *rt, uar_store_finding_fn each, 
 UAR_API uar_status uar_store_verify_sync(uar_store_check *out, uar_runtime *rt, uar_store_finding_fn each,
                                          void *each_ctx, const uar_care_progress *progress, uar_error *err);
 
+/* ---- an SQLite store that no runtime has open ---- */
+
+/**
+ * The check of uar_store_verify on a file, also where it is too damaged to be opened as a store. `options` (may be NULL) gives
+ * the patience for other processes. Writes nothing. UAR_E_CORRUPT: nothing in it can be read; UAR_E_CANTOPEN: there is no store;
+ * UAR_E_NEWER. Waits. Any thread.
+ */
+UAR_API uar_status uar_sqlite_check(uar_store_check *out, const char *path, const uar_sqlite_options *options,
+                                    uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
+                                    uar_error *err);
+
+/** What a repair did. */
+typedef struct uar_store_repair {
+    size_t size;      /**< sizeof(uar_store_repair) */
+    bool replaced;    /**< false: all was well, nothing was changed */
+    uint64_t records; /**< records of the store now */
+    uint64_t lost;    /**< records that are lost; those behind a damaged page may not be counted one by one */
+    uint64_t faults;  /**< faults of structure that are gone now */
+    char aside[48];   /**< replaced: the damaged file now has this behind its path; else "" */
+} uar_store_repair;
+/** Head of a uar_store_repair. */
+#define UAR_STORE_REPAIR_INIT sizeof(uar_store_repair)
+/** The twin of UAR_STORE_REPAIR_INIT. */
+static inline void uar_store_repair_init(uar_store_repair *repair) {
+    memset(repair, 0, sizeof *repair);
+    repair->size = sizeof *repair;
+}
+
+/**
+ * Check a store's file; if it is damaged, put all that is whole into a new one, name what is lost by `each` (may be NULL), keep
+ * the damaged file under another name beside it, and give the new one its place, at once and durably. Whatever fails or stops it
+ * (a crash too): the file stays as it was. UAR_E_BUSY while anybody has the store open. UAR_E_CORRUPT: nothing in it can be
+ * read. UAR_E_UNSUPPORTED: it is of an older version. Waits. Any thread.
+ */
+UAR_API uar_status uar_sqlite_repair(uar_store_repair *out, const char *path, const uar_sqlite_options *options,
+                                     uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
+                                     uar_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
 #include <uar/attachments.h>
 #include <uar/base.h>
 #include <uar/event.h>
+#include <uar/lifecycle.h>
 #include <uar/memory.h>
 #include <uar/memory_async.h>
 #include <uar/memory_graph.h>

@@ -17,3 +17,10 @@ uar_status struct_in(void *out, size_t known, const void *in, const char *name, 
             return error_set(err, UAR_E_STRUCT, "%s: it sets a field that this library doesn't know", name);
     return UAR_OK;
 }
+
+void struct_out(void *out, const void *from, size_t size) {
+    size_t room = 0;
+    memcpy(&room, out, sizeof room);
+    if (room > size) room = size;
+    if (room > sizeof room) memcpy((char *)out + sizeof room, (const char *)from + sizeof room, room - sizeof room);
+}

@@ -13,4 +13,7 @@
 /* `in` may be NULL (all zero, but the size). A size below that of the size member itself is UAR_E_STRUCT. */
 uar_status struct_in(void *out, size_t known, const void *in, const char *name, uar_error *err);
 
+/* The other way: fill the host's struct `out` as far as its size says, which stays. `from` has `size` bytes. */
+void struct_out(void *out, const void *from, size_t size);
+
 #endif

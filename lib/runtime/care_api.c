@@ -91,21 +91,13 @@ uar_status uar_store_maintain(uar_runtime *rt, const uar_care_options *options, 
     return request_begin(maintain(rt, false, options, progress, &fault), &fault, done, ctx, err);
 }
 
-/* What a caller's struct has room for, and no more: it may be of an older header. */
-static void give(void *out, const void *from, size_t size) {
-    size_t room = 0;
-    memcpy(&room, out, sizeof room);
-    if (room > size) room = size;
-    if (room > sizeof room) memcpy((char *)out + sizeof room, (const char *)from + sizeof room, room - sizeof room);
-}
-
 uar_status uar_store_maintain_sync(uar_store_care *out, uar_runtime *rt, const uar_care_options *options,
                                    const uar_care_progress *progress, uar_error *err) {
     if (out == NULL) return error_set(err, UAR_E_INVALID, "out is NULL");
     uar_error fault = UAR_ERROR_INIT;
     uar_reply *reply = NULL;
     uar_status status = request_wait_for(maintain(rt, true, options, progress, &fault), &fault, &reply, err);
-    if (status == UAR_OK) give(out, reply->care, sizeof *reply->care);
+    if (status == UAR_OK) struct_out(out, reply->care, sizeof *reply->care);
     uar_reply_free(reply);
     return status;
 }
@@ -131,7 +123,7 @@ uar_status uar_store_verify_sync(uar_store_check *out, uar_runtime *rt, uar_stor
     uar_error fault = UAR_ERROR_INIT;
     uar_reply *reply = NULL;
     uar_status status = request_wait_for(verify(rt, true, each, each_ctx, progress, &fault), &fault, &reply, err);
-    if (status == UAR_OK) give(out, reply->check, sizeof *reply->check);
+    if (status == UAR_OK) struct_out(out, reply->check, sizeof *reply->check);
     uar_reply_free(reply);
     return status;
 }

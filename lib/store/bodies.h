@@ -17,9 +17,32 @@
 
 #include "store/record.h"
 
-/* SESSION: id = record_key(user, session), parent = user. Body {user,session,name,messages,last}. */
+/* How a session came and goes. */
+typedef enum session_mark {
+    SESSION_LIVE,
+    SESSION_DELETED, /* a tombstone: what hangs below it is being removed */
+    SESSION_UNBORN   /* a branch that is still being copied */
+} session_mark;
+
+/* The message that a branch was made from. */
+typedef struct session_origin {
+    uar_str session; /* of the same owner and user; absent: it is no branch */
+    uar_uuid message;
+    uint64_t number;
+} session_origin;
+
+typedef struct session_life {
+    session_mark mark;
+    session_origin origin;
+} session_life;
+
+/* SESSION: id = record_key(user, session), parent = user. Body {user,session,name?,messages,last}; version 2 adds {mark?,
+ * origin?}. session_decode answers UAR_E_NOT_FOUND for a session that isn't live. */
 uar_status session_record(uar_record *out, arena *ar, const uar_session *s);
 uar_status session_decode(uar_session *out, arena *ar, const uar_record *r, uar_error *err);
+uar_status session_record_whole(uar_record *out, arena *ar, const uar_session *s, const session_life *life);
+uar_status session_decode_whole(uar_session *out, session_life *life, arena *ar, const uar_record *r, uar_error *err);
+bool session_has_origin(const session_life *life);
 
 /* MESSAGE: id = the UUID's text, parent = the session's record id, sort = number.
  * Body {run,role,parts:[{type,...}],interrupted,recalled?}. Parts as in uar_part: text {text}, reasoning {text,opaque?},

@@ -23,17 +23,25 @@ static const char *sqlite_location(void *ctx) {
     return l->folder;
 }
 
-/* NULL gives the defaults; a fault surfaces when the store is opened. */
-/* How long to wait for another process, unless the host says otherwise. */
-#define BUSY_TIMEOUT_MS 5000
+void sqlite_fill_options(uar_sqlite_options *options) {
+    /* How long to wait for another process, unless the host says otherwise. */
+    enum { BUSY_TIMEOUT_MS = 5000 };
+    if (options->busy_timeout_ms == 0) options->busy_timeout_ms = BUSY_TIMEOUT_MS;
+}
 
+/* NULL gives the defaults; a fault surfaces when the store is opened. */
 static void take_options(sqlite_layer *l, const uar_sqlite_options *given) {
     uar_sqlite_options_init(&l->options);
     if (given != NULL) (void)struct_in(&l->options, sizeof l->options, given, "uar_sqlite_options", &l->options_fault);
-    if (l->options.busy_timeout_ms == 0) l->options.busy_timeout_ms = BUSY_TIMEOUT_MS;
+    sqlite_fill_options(&l->options);
 }
 
 const uar_persistence *sqlite_new(const uar_allocator *alloc, const char *path, const uar_sqlite_options *options) {
+    return sqlite_new_with(alloc, path, options, &sqlite_schema_now);
+}
+
+const uar_persistence *sqlite_new_with(const uar_allocator *alloc, const char *path, const uar_sqlite_options *options,
+                                       const sqlite_schema *schema) {
     sqlite_layer *l = ALLOC_NEW(alloc, sqlite_layer);
     if (l == NULL) return NULL;
     l->alloc = *alloc;
@@ -41,6 +49,7 @@ const uar_persistence *sqlite_new(const uar_allocator *alloc, const char *path, 
         alloc_free(alloc, l);
         return NULL;
     }
+    l->schema = schema;
     take_options(l, options);
     l->door = (uar_persistence){
         .struct_size = UAR_PERSISTENCE_INIT,
@@ -54,6 +63,10 @@ const uar_persistence *sqlite_new(const uar_allocator *alloc, const char *path, 
         .blocking = true,
         .suspend = sqlite_suspend,
         .resume = sqlite_resume,
+        .backup = sqlite_backup,
+        .maintain = sqlite_maintain,
+        .check = sqlite_check,
+        .care_overlaps = true,
     };
     live_add(1);
     return &l->door;

@@ -11,19 +11,7 @@
 #include "base/str.h"
 #include "store/sqlite.h"
 
-static const char schema_sql[] =
-    "CREATE TABLE record("
-    " kind INTEGER NOT NULL, owner BLOB NOT NULL, id BLOB NOT NULL, parent BLOB, revision INTEGER NOT NULL,"
-    " sort INTEGER, schema INTEGER NOT NULL, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL,"
-    " body BLOB, blob BLOB, checksum BLOB NOT NULL);"
-    "CREATE UNIQUE INDEX record_id ON record(kind, owner, id);"
-    "CREATE INDEX record_parent ON record(kind, owner, parent, id) WHERE parent IS NOT NULL;"
-    "CREATE INDEX record_sort ON record(kind, owner, parent, sort, id)"
-    " WHERE parent IS NOT NULL AND sort IS NOT NULL;"
-    "PRAGMA application_id=0x75617231;"
-    "PRAGMA user_version=1;";
-
-typedef enum store_state { STORE_NEW, STORE_OURS } store_state;
+typedef enum store_state { STORE_NEW, STORE_OLDER, STORE_OURS } store_state;
 
 const char *sqlite_text(sqlite_statement s) {
     static const char *const texts[] = {
@@ -45,8 +33,7 @@ void sqlite_close(sqlite_layer *l) {
     l->db = NULL;
 }
 
-/* First column of the first row, or 0 if there is none. */
-static int ask_integer(sqlite3 *db, const char *sql, sqlite3_int64 *out) {
+int sqlite_ask(sqlite3 *db, const char *sql, sqlite3_int64 *out) {
     sqlite3_stmt *s = NULL;
     int code = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
     if (code != SQLITE_OK) return code;
@@ -74,7 +61,11 @@ static uar_status open_fault(const sqlite_layer *l, int code, const char *doing,
 
 /* ---- connection ---- */
 
-static uar_status connect(sqlite_layer *l, const char *file, uar_error *err) {
+int sqlite_patience(const sqlite_layer *l) {
+    return l->options.busy_timeout_ms < INT_MAX ? (int)l->options.busy_timeout_ms : INT_MAX;
+}
+
+static uar_status open_file(sqlite_layer *l, const char *file, uar_error *err) {
     int flags = SQLITE_OPEN_NOMUTEX;
     flags |= l->options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
     /* A store that was open before is never made anew: if its file is gone, so is what it held. */
@@ -85,13 +76,12 @@ static uar_status connect(sqlite_layer *l, const char *file, uar_error *err) {
         return sqlite_explain(l, code, "opening", err);
     }
     sqlite3_extended_result_codes(l->db, 1);
-    unsigned wait = l->options.busy_timeout_ms;
-    sqlite3_busy_timeout(l->db, wait < INT_MAX ? (int)wait : INT_MAX);
+    sqlite3_busy_timeout(l->db, sqlite_patience(l));
     return UAR_OK;
 }
 
 /* What a stored schema could do by itself is turned off: reading a store runs no code. */
-static void harden(sqlite3 *db) {
+void sqlite_harden(sqlite3 *db) {
     static const int off[] = {
 #if defined(SQLITE_DBCONFIG_ENABLE_TRIGGER)
         SQLITE_DBCONFIG_ENABLE_TRIGGER,
@@ -134,12 +124,33 @@ static uar_status configure(sqlite_layer *l, uar_error *err) {
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         sqlite3_int64 value = 0;
         int code = run(l->db, settings[i].set);
-        if (code == SQLITE_OK) code = ask_integer(l->db, settings[i].get, &value);
+        if (code == SQLITE_OK) code = sqlite_ask(l->db, settings[i].get, &value);
         if (code != SQLITE_OK) return open_fault(l, code, "opening", err);
         if (value != settings[i].value)
             return error_set(err, UAR_E_UNSUPPORTED, "this SQLite doesn't take %s, link another one", settings[i].set);
     }
     return UAR_OK;
+}
+
+/* A file that is shorter than it says, or has odd entries in its schema, is read all the same. */
+static void pass_over_damage(sqlite3 *db) {
+#if defined(SQLITE_DBCONFIG_DEFENSIVE) && defined(SQLITE_DBCONFIG_WRITABLE_SCHEMA)
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
+#else
+    (void)db;
+#endif
+}
+
+uar_status sqlite_connect(sqlite_layer *l, const char *file, uar_error *err) {
+    uar_status status = open_file(l, file, err);
+    if (status == UAR_OK) {
+        sqlite_harden(l->db);
+        if (l->salvages) pass_over_damage(l->db);
+        status = configure(l, err);
+    }
+    if (status != UAR_OK) sqlite_close(l);
+    return status;
 }
 
 /* ---- identity ---- */
@@ -149,9 +160,9 @@ typedef struct store_marks {
 } store_marks;
 
 static int read_marks(sqlite3 *db, store_marks *m) {
-    int code = ask_integer(db, "PRAGMA application_id", &m->application);
-    if (code == SQLITE_OK) code = ask_integer(db, "PRAGMA user_version", &m->version);
-    if (code == SQLITE_OK) code = ask_integer(db, "SELECT count(*) FROM sqlite_master", &m->tables);
+    int code = sqlite_ask(db, "PRAGMA application_id", &m->application);
+    if (code == SQLITE_OK) code = sqlite_ask(db, "PRAGMA user_version", &m->version);
+    if (code == SQLITE_OK) code = sqlite_ask(db, "SELECT count(*) FROM sqlite_master", &m->tables);
     return code;
 }
 
@@ -162,13 +173,19 @@ static uar_status judge(store_state *out, const sqlite_layer *l, const store_mar
     }
     if (m->application != SQLITE_APPLICATION_ID)
         return sqlite_refuse(l, UAR_E_CANTOPEN, "the file belongs to another program, choose another path", err);
-    if (m->version > SQLITE_SCHEMA_VERSION)
+    if (m->version > l->schema->version)
         return error_set(err, UAR_E_NEWER, "%s: the store has format %lld, this library knows up to %d; update it",
-                         l->path, (long long)m->version, SQLITE_SCHEMA_VERSION);
-    if (m->version != SQLITE_SCHEMA_VERSION || m->tables == 0)
+                         l->path, (long long)m->version, l->schema->version);
+    if (m->version < l->schema->oldest || m->tables == 0)
         return sqlite_refuse(l, UAR_E_CORRUPT, "the store has no valid format version, restore it from a backup", err);
-    *out = STORE_OURS;
+    *out = m->version < l->schema->version ? STORE_OLDER : STORE_OURS;
     return UAR_OK;
+}
+
+/* True if the name leads to another file by now: a repair put a new one in its place. */
+static bool has_moved(sqlite3 *db) {
+    int moved = 0;
+    return sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
 }
 
 /* In one read transaction, so that a store which another process is making is seen whole or not at all. */
@@ -176,7 +193,9 @@ static uar_status identify(store_state *out, const sqlite_layer *l, uar_error *e
     store_marks marks = { 0 };
     int code = run(l->db, "BEGIN");
     if (code == SQLITE_OK) code = read_marks(l->db, &marks);
+    bool moved = code == SQLITE_OK && has_moved(l->db);
     int ended = roll_back(l->db);
+    if (moved) return sqlite_refuse(l, UAR_E_BUSY, "the file was replaced while it was opened, try again", err);
     if (code == SQLITE_OK) code = ended;
     if (code != SQLITE_OK) return open_fault(l, code, "opening", err);
     return judge(out, l, &marks, err);
@@ -201,22 +220,22 @@ static uar_status switch_to_log(const sqlite_layer *l, uar_error *err) {
     return UAR_OK;
 }
 
-/* Under the write lock the file is looked at again: another process may have made the store meanwhile. */
-static uar_status make_tables(const sqlite_layer *l, uar_error *err) {
+/* Under the write lock the file is looked at again: another process may have made or advanced the store meanwhile. */
+static uar_status bring_up(const sqlite_layer *l, const char *doing, uar_error *err) {
     int code = run(l->db, "BEGIN IMMEDIATE");
-    if (code != SQLITE_OK) return open_fault(l, code, "making the store", err);
+    if (code != SQLITE_OK) return open_fault(l, code, doing, err);
     store_marks marks = { 0 };
-    store_state state = STORE_NEW;
+    store_state state = STORE_OURS;
     uar_status status = UAR_OK;
     code = read_marks(l->db, &marks);
     if (code == SQLITE_OK) status = judge(&state, l, &marks, err);
-    if (code == SQLITE_OK && status == UAR_OK && state == STORE_NEW) {
-        code = run(l->db, schema_sql);
-        if (code == SQLITE_OK) code = run(l->db, "COMMIT");
-    }
+    if (code == SQLITE_OK && status == UAR_OK && state == STORE_NEW) code = sqlite_schema_create(l->db, l->schema);
+    if (code == SQLITE_OK && status == UAR_OK && state == STORE_OLDER)
+        code = sqlite_schema_advance(l->db, l->schema, (int)marks.version, &l->options.progress);
+    if (code == SQLITE_OK && status == UAR_OK) code = run(l->db, "COMMIT");
+    if (code != SQLITE_OK) status = open_fault(l, code, doing, err);
     int ended = roll_back(l->db);
-    if (code == SQLITE_OK && status == UAR_OK) code = ended;
-    return code != SQLITE_OK ? open_fault(l, code, "making the store", err) : status;
+    return status == UAR_OK && ended != SQLITE_OK ? open_fault(l, ended, doing, err) : status;
 }
 
 static uar_status prepare(sqlite_layer *l, uar_error *err) {
@@ -231,45 +250,36 @@ static uar_status prepare(sqlite_layer *l, uar_error *err) {
     return UAR_OK;
 }
 
-/* The check speaks of a page that it couldn't read as of damage; the result code behind it stands at the end of the line.
- * SQLITE_CORRUPT if there is none. */
-static int code_behind(const char *finding) {
-    static const char mark[] = "error code=";
-    const char *at = strstr(finding, mark);
-    if (at == NULL) return SQLITE_CORRUPT;
-    int code = 0;
-    for (at += sizeof mark - 1; *at >= '0' && *at <= '9' && code < INT_MAX / 10 - 1; at++)
-        code = code * 10 + (*at - '0');
-    return sqlite_status(code) != UAR_OK ? code : SQLITE_CORRUPT;
-}
-
-static uar_status judge_finding(const sqlite_layer *l, const char *finding, uar_error *err) {
-    if (strcmp(finding, "ok") == 0) return UAR_OK;
-    int code = code_behind(finding);
-    if (sqlite_status(code) != UAR_E_CORRUPT) return sqlite_explain(l, code, "verifying", err);
-    uar_status status = sqlite_refuse(l, UAR_E_CORRUPT, finding, err);
-    if (err != NULL) err->detail = code;
-    return status;
-}
-
-/* Read everything once and compare tables with indexes. A damaged key would otherwise only make its record invisible; what
- * lies in the records themselves is guarded by their checksums. */
+/* A damaged key would otherwise only make its record invisible; what lies in the records themselves is guarded by their
+ * checksums. */
 static uar_status verify(const sqlite_layer *l, uar_error *err) {
     sqlite3_int64 pages = 0, page_bytes = 0;
-    int code = ask_integer(l->db, "PRAGMA page_count", &pages);
-    if (code == SQLITE_OK) code = ask_integer(l->db, "PRAGMA page_size", &page_bytes);
+    int code = sqlite_ask(l->db, "PRAGMA page_count", &pages);
+    if (code == SQLITE_OK) code = sqlite_ask(l->db, "PRAGMA page_size", &page_bytes);
     if (code != SQLITE_OK) return open_fault(l, code, "opening", err);
-    if (pages * page_bytes > SQLITE_VERIFY_BYTES) return UAR_OK;
-    sqlite3_stmt *s = NULL;
-    code = sqlite3_prepare_v2(l->db, "PRAGMA integrity_check(1)", -1, &s, NULL);
-    if (code == SQLITE_OK) code = sqlite3_step(s);
-    const unsigned char *found = code == SQLITE_ROW ? sqlite3_column_text(s, 0) : NULL;
-    uar_status status;
-    if (found != NULL)
-        status = judge_finding(l, (const char *)found, err);
-    else
-        status = open_fault(l, code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_NOMEM : code, "verifying", err);
-    sqlite3_finalize(s);
+    return pages * page_bytes > SQLITE_VERIFY_BYTES ? UAR_OK : sqlite_integrity(l->path, l->db, err);
+}
+
+/* A store that may only be read must be one already. */
+static uar_status check_readable(const sqlite_layer *l, store_state state, uar_error *err) {
+    if (state == STORE_NEW)
+        return sqlite_refuse(l, UAR_E_CANTOPEN, "the store is empty, open it once for writing", err);
+    if (state == STORE_OLDER)
+        return sqlite_refuse(l, UAR_E_READ_ONLY, "the store is of an older version, open it once for writing", err);
+    return UAR_OK;
+}
+
+/* Free pages of a new file can be given back bit by bit later on. */
+static uar_status begin_new(const sqlite_layer *l, uar_error *err) {
+    int code = run(l->db, "PRAGMA auto_vacuum=INCREMENTAL");
+    return code == SQLITE_OK ? UAR_OK : open_fault(l, code, "making the store", err);
+}
+
+uar_status sqlite_identify(const sqlite_layer *l, uar_error *err) {
+    store_state state = STORE_NEW;
+    uar_status status = identify(&state, l, err);
+    if (status == UAR_OK && state == STORE_NEW)
+        return sqlite_refuse(l, UAR_E_CANTOPEN, "the file is no store, it is empty", err);
     return status;
 }
 
@@ -277,15 +287,17 @@ static uar_status make(sqlite_layer *l, uar_error *err) {
     store_state state = STORE_NEW;
     uar_status status = identify(&state, l, err);
     if (status != UAR_OK) return status;
-    if (state == STORE_OURS && (status = verify(l, err)) != UAR_OK) return status;
+    if (state != STORE_NEW && (status = verify(l, err)) != UAR_OK) return status;
     if (state == STORE_NEW && l->file != NULL)
         return sqlite_refuse(l, UAR_E_CORRUPT, "the store was emptied while it was suspended, restore it", err);
     if (l->options.read_only) {
-        if (state == STORE_NEW)
-            return sqlite_refuse(l, UAR_E_CANTOPEN, "the store is empty, open it once for writing", err);
+        status = check_readable(l, state, err);
     } else {
-        status = switch_to_log(l, err);
-        if (status == UAR_OK && state == STORE_NEW) status = make_tables(l, err);
+        if (state == STORE_NEW) status = begin_new(l, err);
+        if (status == UAR_OK) status = switch_to_log(l, err);
+        if (status == UAR_OK && state == STORE_NEW) status = bring_up(l, "making the store", err);
+        if (status == UAR_OK && state == STORE_OLDER) status = bring_up(l, "bringing the store up to date", err);
+        if (status == UAR_OK) sqlite_log_watch(l);
     }
     return status == UAR_OK ? prepare(l, err) : status;
 }
@@ -296,11 +308,7 @@ static uar_status try_open(sqlite_layer *l, const char *file, uar_error *err) {
                              err);
     if (sqlite_is_too_short(file))
         return sqlite_refuse(l, UAR_E_CORRUPT, "the file is too short to be a store, choose another path", err);
-    uar_status status = connect(l, file, err);
-    if (status == UAR_OK) {
-        harden(l->db);
-        status = configure(l, err);
-    }
+    uar_status status = sqlite_connect(l, file, err);
     if (status == UAR_OK) status = make(l, err);
     if (status != UAR_OK) sqlite_close(l);
     return status;

@@ -95,7 +95,7 @@ static uar_str row_optional(row *r, int slot) {
     return type_of(r, slot) == SQLITE_NULL ? uar_str_n(NULL, 0) : row_bytes(r, slot);
 }
 
-static uar_status read_row(uar_record *out, sqlite3_stmt *s, arena *memory) {
+uar_status sqlite_read_row(uar_record *out, sqlite3_stmt *s, arena *memory) {
     row r = { .s = s, .memory = memory };
     uar_record record = {
         .kind = row_u32(&r, SLOT_KIND),
@@ -153,7 +153,7 @@ static uar_status collect(sqlite_layer *l, sqlite3_stmt *s, answer *a, uar_error
     int code;
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
         uar_status status = answer_grow(a);
-        if (status == UAR_OK) status = read_row(&a->records[a->count], s, &a->memory);
+        if (status == UAR_OK) status = sqlite_read_row(&a->records[a->count], s, &a->memory);
         if (status == UAR_E_CORRUPT) return sqlite_refuse(l, status, "a stored record is damaged", err);
         if (status != UAR_OK) return error_plain(err, status);
         a->count++;

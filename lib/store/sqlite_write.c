@@ -39,7 +39,7 @@ static uar_status write_check(const sqlite_layer *l, const uar_write *w, uar_err
     return stored == w->expected ? UAR_OK : conflict(err);
 }
 
-static void bind_record(sqlite_binder *b, const uar_record *r) {
+void sqlite_bind_record(sqlite_binder *b, const uar_record *r) {
     sqlite_bind_key(b, r->kind, r->owner, r->id);
     sqlite_bind_bytes(b, SLOT_PARENT, r->parent);
     sqlite_bind_integer(b, SLOT_REVISION, (int64_t)r->revision);
@@ -64,7 +64,7 @@ static uar_status change_one(const sqlite_layer *l, const sqlite_binder *b, uar_
 static uar_status write_put(const sqlite_layer *l, const uar_write *w, uar_error *err) {
     bool is_new = w->expected == 0;
     sqlite_binder b = { .s = l->statements[is_new ? SQLITE_RUN_INSERT : SQLITE_RUN_UPDATE] };
-    bind_record(&b, &w->record);
+    sqlite_bind_record(&b, &w->record);
     if (!is_new) sqlite_bind_integer(&b, SLOT_EXPECTED, (int64_t)w->expected);
     return change_one(l, &b, err);
 }
@@ -124,10 +124,11 @@ static uar_status check_writes(const sqlite_layer *l, const uar_write *writes, s
 }
 
 void sqlite_commit(void *ctx, const uar_write *writes, size_t count, uar_completion *done) {
-    const sqlite_layer *l = ctx;
+    sqlite_layer *l = ctx;
     uar_error err = UAR_ERROR_INIT;
     uar_status status = check_writes(l, writes, count, &err);
     if (status == UAR_OK && count > 0) status = write_all(l, writes, count, &err);
+    if (status == UAR_OK) sqlite_log_tend(l);
     if (status == UAR_OK)
         uar_completion_ok(done);
     else

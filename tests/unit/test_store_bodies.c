@@ -596,7 +596,7 @@ static uar_status read_with(const body_case *c, const char *body, uar_error *err
 }
 
 static uint32_t newest_of(uint32_t kind) {
-    return kind == UAR_RECORD_MESSAGE || kind == UAR_RECORD_COUNTER ? 2 : 1;
+    return kind == UAR_RECORD_MESSAGE || kind == UAR_RECORD_COUNTER || kind == UAR_RECORD_SESSION ? 2 : 1;
 }
 
 static void test_R12_a_newer_schema_is_refused_by_name(void **state) {

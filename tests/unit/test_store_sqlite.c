@@ -19,70 +19,7 @@
 #include "store/layer.h"
 #include "store/sqlite.h"
 #include "support/probe_alloc.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* ---- a folder of its own for each test ---- */
-
-static char folder[64];
-static char path[96];
-
-static int setup(void **state) {
-    (void)state;
-    strcpy(folder, "/tmp/uar-sqlite-XXXXXX");
-    if (mkdtemp(folder) == NULL) return -1;
-    snprintf(path, sizeof path, "%s/state.db", folder);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    int failed = system(command);
-    return failed != 0 || uar_live_objects() != 0 ? -1 : 0;
-}
-
-/* ---- a store, open, with the kit's waiting calls ---- */
-
-typedef struct store {
-    const uar_persistence *door;
-    kit k;
-} store;
-
-static void begin(store *s, const uar_persistence *door) {
-    memset(s, 0, sizeof *s);
-    s->door = door;
-    s->k.layer = *door;
-    s->k.patience_ms = 30000;
-    s->k.owner = STR("local");
-    arena_init(&s->k.memory, &alloc_default);
-}
-
-static uar_status try_open(store *s, const char *at, const uar_sqlite_options *options, uar_error *err) {
-    begin(s, uar_persistence_sqlite(at, options));
-    return s->door->open(s->door->ctx, err);
-}
-
-static void finish(store *s) {
-    arena_dispose(&s->k.memory);
-    uar_persistence_free(s->door);
-}
-
-static void open_store(store *s) {
-    uar_error err = UAR_ERROR_INIT;
-    if (try_open(s, path, NULL, &err) != UAR_OK) fail_msg("%s", err.message);
-}
-
-static sqlite3 *db_of(const store *s) {
-    const sqlite_layer *l = s->door->ctx;
-    return l->db;
-}
-
-static uar_status put_new(store *s, uar_record r) {
-    const uar_write put = kit_put(r, 0);
-    return kit_commit(&s->k, &put, 1);
-}
+#include "test_store_fixture.h"
 
 static void assert_refused(const char *at, const uar_sqlite_options *options, uar_status wanted, const char *word) {
     store s;
@@ -326,7 +263,7 @@ static void the_settings_of_a_durable_store_are_on(void **state) {
     assert_int_equal(ask(db, "PRAGMA mmap_size"), 0);
     assert_int_equal(ask(db, "PRAGMA busy_timeout"), 5000);
     assert_int_equal(ask(db, "PRAGMA application_id"), SQLITE_APPLICATION_ID);
-    assert_int_equal(ask(db, "PRAGMA user_version"), SQLITE_SCHEMA_VERSION);
+    assert_int_equal(ask(db, "PRAGMA user_version"), sqlite_schema_now.version);
     assert_int_equal(ask(db, "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode='wal'"), 1);
     finish(&s);
 }
@@ -612,8 +549,8 @@ static void result_codes_become_their_statuses(void **state) {
                   { SQLITE_PROTOCOL, UAR_E_BUSY },
                   { SQLITE_READONLY_DBMOVED, UAR_E_READ_ONLY },
                   { SQLITE_READONLY_CANTINIT, UAR_E_CANTOPEN },
-                  { SQLITE_AUTH, UAR_E_CANTOPEN },
-                  { SQLITE_PERM, UAR_E_CANTOPEN },
+                  { SQLITE_AUTH, UAR_E_PROTECTED },
+                  { SQLITE_PERM, UAR_E_PROTECTED },
                   { SQLITE_CANTOPEN_ISDIR, UAR_E_CANTOPEN },
                   { SQLITE_NOMEM, UAR_E_NOMEM },
                   { SQLITE_TOOBIG, UAR_E_TOO_LARGE },

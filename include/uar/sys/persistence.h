@@ -147,6 +147,11 @@ typedef struct uar_store_care {
 } uar_store_care;
 /** Head of a uar_store_care. */
 #define UAR_STORE_CARE_INIT sizeof(uar_store_care)
+/** The twin of UAR_STORE_CARE_INIT. */
+static inline void uar_store_care_init(uar_store_care *care) {
+    memset(care, 0, sizeof *care);
+    care->size = sizeof *care;
+}
 
 /** One fault of a store. Borrowed for the call that carries it. */
 typedef struct uar_store_finding {
@@ -171,6 +176,11 @@ typedef struct uar_store_check {
 } uar_store_check;
 /** Head of a uar_store_check. */
 #define UAR_STORE_CHECK_INIT sizeof(uar_store_check)
+/** The twin of UAR_STORE_CHECK_INIT. */
+static inline void uar_store_check_init(uar_store_check *check) {
+    memset(check, 0, sizeof *check);
+    check->size = sizeof *check;
+}
 
 /**
  * Durable state. See the rules on top of uar/sys/platform.h.
