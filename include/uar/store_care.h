@@ -10,6 +10,7 @@
 #ifndef UAR_STORE_CARE_H
 #define UAR_STORE_CARE_H
 
+#include <uar/memory.h>
 #include <uar/persistence.h>
 #include <uar/records.h>
 
@@ -95,6 +96,25 @@ static inline void uar_store_repair_init(uar_store_repair *repair) {
 UAR_API uar_status uar_sqlite_repair(uar_store_repair *out, const char *path, const uar_sqlite_options *options,
                                      uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
                                      uar_error *err);
+
+/* ---- a memory ---- */
+
+/**
+ * Give the file of a memory back: no lock, no open file, no statement is left; a copy that is being made is stopped. Waits for
+ * calls that run; a longer piece of work (an import, a new index) stops at its next step. Until uar_memory_resume every call
+ * answers UAR_E_SUSPENDED, and uar_memory_state says unavailable for that reason. UAR_OK as well if it is suspended already.
+ * UAR_E_DISABLED, UAR_E_UNAVAILABLE; UAR_E_WOULD_DEADLOCK in a callback of this memory. Any thread.
+ */
+UAR_API uar_status uar_memory_suspend(uar_memory *memory, uar_error *err);
+/** Open the same file again. UAR_OK as well if it isn't suspended. A failure (UAR_E_CANTOPEN: it is gone; UAR_E_PROTECTED) leaves
+ *  the memory suspended: try again. Waits on files. Any thread. */
+UAR_API uar_status uar_memory_resume(uar_memory *memory, uar_error *err);
+/**
+ * Copy a memory's store into a new file at `path`, as uar_backup_to does with the state: one moment, whole, durable, never over
+ * another file. `progress` may be NULL. The memory goes on meanwhile; UAR_E_SUSPENDED if it is suspended before the end. Waits.
+ */
+UAR_API uar_status uar_memory_backup_to_sync(uar_memory *memory, const char *path, const uar_care_progress *progress,
+                                             uar_error *err);
 
 #ifdef __cplusplus
 }

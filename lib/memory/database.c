@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/str.h"
+#include "store/sqlite.h"
 
 static const char *const statement_texts[] = {
 #define X_TEXT(name, text) text,
@@ -34,6 +35,7 @@ uar_status database_fault(const database *db, int code, uar_error *err) {
     case SQLITE_TOOBIG: status = UAR_E_TOO_LARGE; break;
     default: break;
     }
+    if (db != NULL && sqlite_status_of(db->handle, code) == UAR_E_PROTECTED) status = UAR_E_PROTECTED;
     const char *reason = db != NULL && db->handle != NULL ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code);
     error_set(err, status, "memory store: %s", reason != NULL ? reason : uar_status_text(status));
     if (err != NULL) err->detail = code;
@@ -342,6 +344,8 @@ static uar_status set_up(database *db, const database_options *options, uar_erro
     sqlite3_busy_timeout(db->handle, (int)options->busy_timeout_ms);
     bool is_new = false;
     uar_status status = recognise(db, &is_new, err);
+    if (status == UAR_OK && is_new && options->must_exist)
+        return error_set(err, UAR_E_CORRUPT, "the memory store was emptied while it was suspended; restore it");
     if (status == UAR_OK && is_new && db->read_only)
         return error_set(err, UAR_E_CANTOPEN, "there is no memory store to read");
     if (status == UAR_OK && is_new)
@@ -374,8 +378,8 @@ static void name_path(uar_error *err, const char *path) {
 
 uar_status database_open(database *db, const char *path, const database_options *options, uar_error *err) {
     *db = (database){ .read_only = options->read_only, .busy_timeout_ms = options->busy_timeout_ms };
-    int flags =
-        SQLITE_OPEN_NOMUTEX | (options->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    int flags = SQLITE_OPEN_NOMUTEX | (options->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
+    if (!options->read_only && !options->must_exist) flags |= SQLITE_OPEN_CREATE;
     char *plain = plain_path(options->alloc, path);
     if (plain == NULL) return error_plain(err, UAR_E_NOMEM);
     int code = sqlite3_open_v2(plain, &db->handle, flags, NULL);
@@ -394,7 +398,7 @@ void database_close(database *db) {
     int code = sqlite3_close(db->handle);
     assert(code == SQLITE_OK);
     (void)code;
-    *db = (database){ .read_only = db->read_only };
+    *db = (database){ .read_only = db->read_only, .busy_timeout_ms = db->busy_timeout_ms };
 }
 
 char *database_full_path(const uar_allocator *a, const char *path) {

@@ -26,6 +26,7 @@ typedef struct database_options {
     const uar_random *random;
     uint32_t busy_timeout_ms;
     bool read_only;
+    bool must_exist; /* never make a new store: it held something before */
 } database_options;
 
 /* Open or create. UAR_E_CANTOPEN, UAR_E_CORRUPT, UAR_E_NEWER, UAR_E_BUSY, UAR_E_IO, UAR_E_FULL, UAR_E_NOMEM; then it is closed. */

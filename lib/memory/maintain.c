@@ -83,7 +83,7 @@ uar_status uar_memory_reindex_sync(uar_memory *memory, uar_error *err) {
     }
     if (status == UAR_OK) status = graph_reindex(memory, err);
     if (status == UAR_OK) status = finish_reindex(memory, err);
-    if (status == UAR_E_DISABLED || status == UAR_E_UNAVAILABLE) return status;
+    if (status == UAR_E_DISABLED || status == UAR_E_UNAVAILABLE || status == UAR_E_SUSPENDED) return status;
     mutex_lock(&memory->lock);
     if (memory->database.analysis == ANALYSIS_VERSION) memory->state = UAR_MEMORY_READY;
     mutex_unlock(&memory->lock);

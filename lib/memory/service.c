@@ -105,6 +105,7 @@ static void destroy_executor(const uar_executor *executor) {
 /* The executor goes to the lane, or is destroyed. */
 static uar_status open_doors(uar_memory *m, const doors *d, uar_error *err) {
     uar_status status = mutex_init(&m->lock);
+    if (status == UAR_OK && (status = mutex_init(&m->care)) != UAR_OK) mutex_dispose(&m->lock);
     if (status == UAR_OK) {
         m->has_lock = true;
         status = embed_open(m, d->embed_timeout_ms, err);
@@ -119,6 +120,11 @@ static uar_status open_doors(uar_memory *m, const doors *d, uar_error *err) {
 static uar_status open_store(uar_memory *m, const char *path, const doors *d, uar_error *err) {
     if (path == NULL || path[0] == '\0') return error_set(err, UAR_E_INVALID, "the memory has no path");
     char *full = database_full_path(&m->alloc, path);
+    m->file = full != NULL ? alloc_text(&m->alloc, uar_str_of(full)) : NULL;
+    if (m->file == NULL) {
+        alloc_free(&m->alloc, full);
+        full = NULL;
+    }
     if (full != NULL) {
         char *slash = strrchr(full, '/');
         if (slash != NULL) slash[slash == full ? 1 : 0] = '\0';
@@ -127,8 +133,11 @@ static uar_status open_store(uar_memory *m, const char *path, const doors *d, ua
     m->embedder_id = alloc_text(&m->alloc, uar_str_of(d->embedder.id));
     if (m->embedder_id == NULL) return error_plain(err, UAR_E_NOMEM);
     m->embedder.id = m->embedder_id;
-    database_options options = { &m->alloc, &m->random, d->busy_timeout_ms, d->read_only };
+    database_options options = {
+        .alloc = &m->alloc, .random = &m->random, .busy_timeout_ms = d->busy_timeout_ms, .read_only = d->read_only
+    };
     uar_status status = database_open(&m->database, path, &options, err);
+    m->is_open = status == UAR_OK && m->location != NULL;
     if (status != UAR_OK || m->location != NULL) return status;
     database_close(&m->database); /* without it, the check against the runtime's store could not be made */
     return error_set(err, UAR_E_NOMEM, "the directory of the memory store could not be told");
@@ -165,6 +174,8 @@ uar_memory *uar_memory_open(const char *path, const uar_memory_options *options)
     live_add(1);
     atomic_init(&m->refs, 1);
     atomic_init(&m->pins, 1);
+    atomic_init(&m->suspended, false);
+    atomic_init(&m->stops_care, false);
     m->alloc = has_alloc ? d.alloc : alloc_default;
     m->clock = d.clock;
     m->random = d.random;
@@ -194,6 +205,7 @@ static void destroy(uar_memory *m) {
     shelf_trim(m);
     if (m->has_lock) {
         database_close(&m->database);
+        mutex_dispose(&m->care);
         mutex_dispose(&m->lock);
     }
     uar_allocator alloc = m->alloc;
@@ -202,6 +214,7 @@ static void destroy(uar_memory *m) {
     uar_embedder embedder = m->embedder;
     alloc_free(&alloc, m->embedder_id);
     alloc_free(&alloc, m->location);
+    alloc_free(&alloc, m->file);
     alloc_free(&alloc, m);
     live_add(-1);
     destroy_doors(&embedder, &random, &clock);
@@ -227,8 +240,12 @@ void uar_memory_free(uar_memory *memory) {
 
 uar_memory_status uar_memory_state(const uar_memory *memory, uar_error *reason) {
     if (memory == NULL) return UAR_MEMORY_DISABLED;
-    if (is_standin(memory) || !memory->has_lock || memory->database.handle == NULL) {
+    if (is_standin(memory) || !memory->has_lock || !memory->is_open) {
         error_copy(reason, &memory->reason);
+        return UAR_MEMORY_UNAVAILABLE;
+    }
+    if (atomic_load(&memory->suspended)) {
+        error_set(reason, UAR_E_SUSPENDED, "the memory is suspended");
         return UAR_MEMORY_UNAVAILABLE;
     }
     uar_memory *m = (uar_memory *)(uintptr_t)memory;
@@ -248,7 +265,9 @@ const char *uar_memory_embedder(const uar_memory *memory) {
 
 uar_status memory_ready(const uar_memory *memory, uar_error *err) {
     if (memory == NULL) return error_set(err, UAR_E_DISABLED, "memory is disabled");
-    if (is_standin(memory) || memory->database.handle == NULL) {
+    if (!is_standin(memory) && atomic_load(&memory->suspended))
+        return error_set(err, UAR_E_SUSPENDED, "the memory is suspended");
+    if (is_standin(memory) || !memory->is_open) {
         error_set(err, UAR_E_UNAVAILABLE, "memory is unavailable: %s", memory->reason.message);
         if (err != NULL) err->detail = (int32_t)memory->reason.code;
         return UAR_E_UNAVAILABLE;
@@ -292,8 +311,11 @@ uar_status memory_check_question(uar_str text, size_t limit, uar_error *err) {
 
 uar_status memory_enter(uar_memory *memory, uar_error *err) {
     uar_status status = memory_usable(memory, err);
-    if (status == UAR_OK) mutex_lock(&memory->lock);
-    return status;
+    if (status != UAR_OK) return status;
+    mutex_lock(&memory->lock);
+    if (!atomic_load(&memory->suspended)) return UAR_OK;
+    mutex_unlock(&memory->lock);
+    return error_set(err, UAR_E_SUSPENDED, "the memory is suspended");
 }
 
 void memory_leave(uar_memory *memory) {

@@ -2,7 +2,7 @@
  * The memory object and the way into it.
  *
  * Lock order: `lock` is a leaf; it guards `database`, `shelf`, `state` and nothing else, and is never held across a call-out but
- * allocator, clock and random. SQLite is not a call-out. All else is set by uar_memory_open and never changes.
+ * allocator, clock and random. SQLite is not a call-out. `care` comes before it and is held across the progress of a backup. All else is set by uar_memory_open and never changes.
  */
 #ifndef UAR_LIB_MEMORY_SERVICE_H
 #define UAR_LIB_MEMORY_SERVICE_H
@@ -37,8 +37,13 @@ struct uar_memory {
     embed_door embed;
     struct async_lane *lane; /* calls that run later */
     char *location;
+    char *file; /* absolute path of the store; NULL: not open */
     mutex lock;
+    mutex care; /* held while the store is copied; taken before `lock` */
     bool has_lock;
+    bool is_open;          /* it could be opened; never changes */
+    atomic_bool suspended; /* changes under `lock`, once the store is closed or open again */
+    atomic_bool stops_care;
     database database;
     shelf shelf; /* under the lock */
     uar_memory_status state;
