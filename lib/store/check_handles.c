@@ -91,7 +91,7 @@ static bool conflicts_hold_nothing(kit *k) {
 
 static const kit_requirement handles[] = {
     { 110, "a get sees at once what another layer on the same data committed", commits_are_seen },
-    { 111, "so does a list", lists_are_seen },
+    { 111, "a list sees at once what another layer on the same data committed", lists_are_seen },
     { 112, "a put with a revision that another layer has overtaken fails", revisions_are_shared },
     { 113, "what another layer deleted is gone at once", deletes_are_seen },
     { 114, "a check fails if another layer has raised the revision", checks_are_shared },
