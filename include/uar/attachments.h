@@ -79,8 +79,9 @@ UAR_API uar_status uar_attachment_finish(uar_attachment_writer *writer, uar_repl
 /** The content is whole; waits. */
 UAR_API uar_status uar_attachment_finish_sync(uar_reply **out, uar_attachment_writer *writer, uar_error *err);
 /**
- * Give a writer back; NULL is accepted. An upload that wasn't finished is given up: what it stored is removed in the
- * background, or by a later uar_attachment_sweep. A call that is open still ends. Any thread, works in callbacks.
+ * Give a writer back; NULL is accepted. An upload that wasn't finished is given up: what it stored is removed by a later
+ * uar_attachment_sweep. A call that is open still ends. Any thread, works in callbacks, also after the runtime was closed;
+ * all other calls of a writer need its runtime open.
  */
 UAR_API void uar_attachment_writer_free(uar_attachment_writer *writer);
 
@@ -90,7 +91,7 @@ UAR_API uar_status uar_attachment_load(uar_runtime *rt, const char *owner, const
 /** What is known of an attachment; waits. */
 UAR_API uar_status uar_attachment_load_sync(uar_reply **out, uar_runtime *rt, const char *owner, const char *user,
                                             uar_uuid id, uar_error *err);
-/** Attachments of a user, oldest first, at most `limit` (1–1000), behind `cursor` (absent: from the start). */
+/** Attachments of a user by id, which is by age to the millisecond, at most `limit` (1–1000), behind `cursor` (absent: from the start). */
 UAR_API uar_status uar_attachment_list(uar_runtime *rt, const char *owner, const char *user, uar_str cursor,
                                        size_t limit, uar_reply_fn done, void *ctx, uar_error *err);
 /** Attachments of a user; waits. */

@@ -221,7 +221,8 @@ UAR_API uar_status uar_setting_put(uar_runtime *rt, const char *owner, const cha
 /** Store a setting; waits. */
 UAR_API uar_status uar_setting_put_sync(uar_reply **out, uar_runtime *rt, const char *owner, const char *key,
                                         uar_str value, uar_error *err);
-/** Add to a counter of an owner; each instance keeps a part of its own, so that writers don't meet. */
+/** Add to a counter of an owner; each instance keeps a part of its own, so that writers don't meet. Names that begin with "~"
+ *  are the library's own: UAR_E_INVALID. */
 UAR_API uar_status uar_counter_add(uar_runtime *rt, const char *owner, const char *name, uint64_t amount,
                                    uar_reply_fn done, void *ctx, uar_error *err);
 /** Add to a counter; waits. */

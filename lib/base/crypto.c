@@ -12,6 +12,11 @@
 
 static mutex psa_lock = MUTEX_INIT;
 
+static uar_status status_of(psa_status_t rc) {
+    if (rc == PSA_ERROR_INSUFFICIENT_MEMORY) return UAR_E_NOMEM;
+    return rc == PSA_SUCCESS ? UAR_OK : UAR_E_INTERNAL;
+}
+
 static psa_status_t hash_pieces(psa_hash_operation_t *op, uint8_t *out, const uar_str *pieces, size_t count) {
     psa_status_t rc = psa_hash_setup(op, PSA_ALG_SHA_256);
     for (size_t i = 0; rc == PSA_SUCCESS && i < count; i++)
@@ -31,8 +36,54 @@ uar_status sha256(uint8_t out[SHA256_BYTES], const uar_str *pieces, size_t count
     if (rc == PSA_SUCCESS) rc = hash_pieces(&op, digest, pieces, count);
     psa_hash_abort(&op);
     mutex_unlock(&psa_lock);
-    if (rc == PSA_ERROR_INSUFFICIENT_MEMORY) return UAR_E_NOMEM;
-    if (rc != PSA_SUCCESS) return UAR_E_INTERNAL;
-    memcpy(out, digest, sizeof digest);
-    return UAR_OK;
+    if (rc == PSA_SUCCESS) memcpy(out, digest, sizeof digest);
+    return status_of(rc);
+}
+
+struct sha256_stream {
+    uar_allocator alloc;
+    psa_hash_operation_t op;
+};
+
+uar_status sha256_begin(sha256_stream **out, const uar_allocator *a) {
+    sha256_stream *s = ALLOC_NEW(a, sha256_stream);
+    if (s == NULL) return UAR_E_NOMEM;
+    s->alloc = *a;
+    mutex_lock(&psa_lock);
+    psa_status_t rc = psa_crypto_init();
+    if (rc == PSA_SUCCESS) rc = psa_hash_setup(&s->op, PSA_ALG_SHA_256);
+    mutex_unlock(&psa_lock);
+    if (rc == PSA_SUCCESS)
+        *out = s;
+    else
+        alloc_free(a, s);
+    return status_of(rc);
+}
+
+uar_status sha256_append(sha256_stream *s, uar_str piece) {
+    if (piece.len == 0) return UAR_OK;
+    mutex_lock(&psa_lock);
+    psa_status_t rc = psa_hash_update(&s->op, (const uint8_t *)piece.ptr, piece.len);
+    mutex_unlock(&psa_lock);
+    return status_of(rc);
+}
+
+uar_status sha256_finish(uint8_t out[SHA256_BYTES], sha256_stream *s) {
+    uint8_t digest[SHA256_BYTES];
+    size_t len = 0;
+    mutex_lock(&psa_lock);
+    psa_status_t rc = psa_hash_finish(&s->op, digest, sizeof digest, &len);
+    mutex_unlock(&psa_lock);
+    assert(rc != PSA_SUCCESS || len == SHA256_BYTES);
+    if (rc == PSA_SUCCESS) memcpy(out, digest, sizeof digest);
+    return status_of(rc);
+}
+
+void sha256_free(sha256_stream *s) {
+    if (s == NULL) return;
+    mutex_lock(&psa_lock);
+    psa_hash_abort(&s->op);
+    mutex_unlock(&psa_lock);
+    uar_allocator alloc = s->alloc;
+    alloc_free(&alloc, s);
 }

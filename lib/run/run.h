@@ -132,6 +132,8 @@ struct run {
     uar_uuid taken_from; /* dead instance whose lease this run took over; none: none */
     uint64_t taken_beat; /* revision of its heartbeat */
     uint64_t lease_revision, run_revision, checkpoint_revision;
+    uar_usage booked;     /* tokens that are in stored cost entries */
+    uint64_t booked_step; /* the last step that has one */
     uar_str agent_instructions;
     const model_entry *model;
     int64_t started_ms;
@@ -188,9 +190,6 @@ void run_sweep_calls(run *r);
 void run_abandon_calls(run *r);
 bool run_memory_injects(const run *r);
 bool run_memory_captures(const run *r);
-void run_recall(run *r);
-void run_stop_asking(run *r); /* the embedder needn't answer any more */
-void run_asked_too_long(run *r, run_timer *t);
-void run_capture(run *r);
+extern const memory_use run_memory_use;
 
 #endif

@@ -10,11 +10,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "run/ledger.h"
 #include "run/run.h"
 
 #define DOCUMENT_MAX ((size_t)256 << 20)
-/* Lease, what the turn stands on, session, run, open-run index, checkpoint, the message. */
-#define FIXED_WRITES 7
+/* Lease, what the turn stands on, session, run, open-run index, checkpoint, the message, the cost of the step, its counter. */
+#define FIXED_WRITES 9
 
 /* One commit, from its making to its answer. On the heap, so that a run that waits holds nothing of what it wrote. */
 typedef struct saving {
@@ -29,6 +30,10 @@ typedef struct saving {
     uar_write *session_write;
     uar_message *messages; /* that it adds; their parts and texts in mem of the run */
     size_t message_count;
+    uar_usage cost;         /* of the step that wasn't booked yet */
+    uar_usage spent;        /* what is booked when this is stored */
+    uint64_t step;          /* the same of steps */
+    uar_write *usage_write; /* NULL: no step is booked */
     uar_status status;
 } saving;
 
@@ -138,6 +143,42 @@ static void write_run(saving *s) {
     uar_write *w = add(s, UAR_WRITE_PUT, r->run_revision);
     note(s, run_record(&w->record, s->mem, &info));
     w->record.created_ms = r->started_ms;
+}
+
+/* ---- cost ---- */
+
+static uar_status prepare_usage(store_op *op) {
+    saving *s = op->arg;
+    return ledger_prepare(s->r->env, s->usage_write, s->mem, s->r->spec.owner, &s->cost);
+}
+
+static void settle_usage(store_op *op) {
+    saving *s = op->arg;
+    ledger_settle(s->r->env, s->r->spec.owner, &s->cost, op->status);
+}
+
+/* The model call of a step, with all its tries, is booked by the first commit behind it. */
+static void write_cost(saving *s) {
+    run *r = s->r;
+    const machine *m = &r->machine;
+    s->spent = m->spent;
+    s->step = m->step;
+    if (m->step <= r->booked_step || m->model_open) return;
+    s->cost = usage_since(&m->spent, &r->booked);
+    uar_cost cost = { .owner = r->spec.owner,
+                      .run = r->id,
+                      .user = r->spec.user,
+                      .session = r->spec.session,
+                      .agent = r->spec.agent,
+                      .model = uar_str_of(r->model != NULL ? r->model->name : NULL),
+                      .step = m->step,
+                      .attempts = m->attempt > 0 ? m->attempt : 1,
+                      .usage = s->cost };
+    uar_write *w = add(s, UAR_WRITE_PUT, 0);
+    note(s, cost_record(&w->record, s->mem, &cost));
+    s->usage_write = add(s, UAR_WRITE_PUT, 0); /* made when the commit's turn has come */
+    s->op.prepare = prepare_usage;
+    s->op.settle = settle_usage;
 }
 
 /* ---- messages ---- */
@@ -299,6 +340,10 @@ static void take_over(run *r, saving *s) {
     r->session_now.revision++;
     if (s->kind != SAVE_CALLS && s->kind != SAVE_FACTS) r->lease_revision++;
     r->run_revision++;
+    if (s->usage_write != NULL) {
+        r->booked = s->spent;
+        r->booked_step = s->step;
+    }
     if (s->kind != SAVE_END) r->checkpoint_revision++;
     for (size_t i = 0; i < s->message_count; i++)
         remember(r, &s->messages[i]);
@@ -358,6 +403,7 @@ void run_save(run *r, save_kind kind) {
     write_run(s);
     write_open_run(s);
     write_checkpoint(s);
+    write_cost(s);
     if (s->status != UAR_OK) {
         outcome o = saved(r, s->status, uar_str_of(uar_status_text(s->status)));
         run_post_outcome(r, &o);

@@ -95,8 +95,11 @@ static request *counter_request(uar_runtime *rt, bool waits, void (*step)(reques
     request *q = request_new(rt, waits, step, err);
     bool good =
         q != NULL && request_id(&q, &q->owner, owner, "owner", err) && request_id(&q, &q->id, name, "counter", err);
-    if (good) q->number = amount;
-    return good ? q : NULL;
+    if (!good) return NULL;
+    if (step == step_add && name[0] == COUNTER_RESERVED)
+        return request_refuse(q, UAR_E_INVALID, "counters that begin with \"~\" are the library's own", err), NULL;
+    q->number = amount;
+    return q;
 }
 
 uar_status uar_counter_add(uar_runtime *rt, const char *owner, const char *name, uint64_t amount, uar_reply_fn done,

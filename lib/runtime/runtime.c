@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/executor.h"
 #include "base/str.h"
+#include "run/ledger.h"
 
 /* What closing gives a step at least, however short the caller's deadline is. */
 #define CLOSE_LEAST_MS 200
@@ -30,6 +31,7 @@ static void dispose(run_env *env) {
         callouts_dispose(&env->calls);
     }
     map_dispose(&env->sessions);
+    ledger_dispose(env);
     tool_registry_dispose(&env->tools);
     for (size_t i = 0; i < env->model_count; i++) {
         if (env->models[i].door.destroy != NULL) env->models[i].door.destroy(env->models[i].door.ctx);
@@ -37,7 +39,7 @@ static void dispose(run_env *env) {
     }
     alloc_free(&env->alloc, env->models);
     alloc_free(&env->alloc, env->instructions);
-    uar_memory_free(env->memory);
+    if (env->memory != NULL) env->memory_use->release(env->memory);
     if (env->clock.destroy != NULL) env->clock.destroy(env->clock.ctx);
     if (env->random.destroy != NULL) env->random.destroy(env->random.ctx);
     if (env->log.destroy != NULL) env->log.destroy(env->log.ctx);
@@ -55,6 +57,7 @@ uar_runtime *runtime_new(const uar_allocator *alloc) {
     rt->env.dispose = dispose;
     rt->env.watch = (run_watch){ &rt->manager, manager_run_ended, manager_run_told, manager_run_closed };
     map_init(&rt->env.sessions, &rt->env.alloc);
+    map_init(&rt->env.ledger, &rt->env.alloc);
     tool_registry_init(&rt->env.tools, &rt->env.alloc);
     live_add(1);
     return rt;
@@ -236,5 +239,6 @@ uar_uuid uar_runtime_instance(const uar_runtime *rt) {
 }
 
 const char *uar_runtime_memory_state(const uar_runtime *rt) {
-    return uar_memory_status_name(uar_memory_state(rt != NULL ? rt->env.memory : NULL, NULL));
+    if (rt == NULL || rt->env.memory == NULL) return uar_memory_status_name(UAR_MEMORY_DISABLED);
+    return uar_memory_status_name(rt->env.memory_use->state(rt->env.memory, NULL));
 }

@@ -116,6 +116,7 @@ uar_status usage_counter_decode(uint64_t *value, uar_usage *usage, arena *ar, co
 /* ATTACHMENT: id = the UUID's text, parent = user. It exists when this record does. */
 #define ATTACHMENT_PART_MAX ((size_t)128 << 10)
 #define ATTACHMENT_MAX ((uint64_t)4 << 30)
+uint64_t attachment_parts(uint64_t size, uint64_t part_bytes);
 uar_status attachment_record(uar_record *out, arena *ar, const uar_attachment *a);
 uar_status attachment_decode(uar_attachment *out, arena *ar, const uar_record *r, uar_error *err);
 
@@ -127,13 +128,16 @@ typedef struct attachment_part {
     uar_str content;
 } attachment_part;
 uar_status attachment_part_record(uar_record *out, arena *ar, uar_str owner, const attachment_part *p);
+/* Its id, in the arena. */
+uar_status attachment_part_id(uar_str *out, arena *ar, uar_uuid attachment, uint64_t number);
 uar_status attachment_part_decode(attachment_part *out, arena *ar, const uar_record *r, uar_error *err);
 
 /* ATTACHMENT of the owner "~": parts of that id are being written or deleted; its revision is the fence of who does it.
- * Body {deleting,owner,user}. */
+ * Body {deleting,owner,parts,user}. */
 typedef struct attachment_mark {
     uar_uuid attachment;
     uar_str owner, user;
+    uint64_t parts; /* parts that may be there: numbers 1 to this */
     bool deleting;
     int64_t updated_ms;
     uint64_t revision;

@@ -9,7 +9,7 @@
 
 static const char hex_digits[] = "0123456789abcdef";
 
-static uint64_t parts_of(uint64_t size, uint64_t part_bytes) {
+uint64_t attachment_parts(uint64_t size, uint64_t part_bytes) {
     return size / part_bytes + (size % part_bytes != 0);
 }
 
@@ -34,7 +34,7 @@ uar_status attachment_record(uar_record *out, arena *ar, const uar_attachment *a
     body_write_text(&w, "media", a->media);
     body_write_optional(&w, "name", a->name);
     json_put_uint(&w.json, "part_bytes", a->part_bytes);
-    json_put_uint(&w.json, "parts", parts_of(a->size, a->part_bytes));
+    json_put_uint(&w.json, "parts", attachment_parts(a->size, a->part_bytes));
     json_put_str(&w.json, "sha256", uar_str_n(sum, sizeof sum));
     json_put_uint(&w.json, "size", a->size);
     body_write_text(&w, "user", a->user);
@@ -76,7 +76,8 @@ uar_status attachment_decode(uar_attachment *out, arena *ar, const uar_record *r
     uint64_t parts = body_u64(&root, "parts");
     read_sum(&root, a.sha256);
     if (scan.status == UAR_OK && !is_sound(&a)) body_fault(&scan, UAR_E_CORRUPT, "size");
-    if (scan.status == UAR_OK && parts != parts_of(a.size, a.part_bytes)) body_fault(&scan, UAR_E_CORRUPT, "parts");
+    if (scan.status == UAR_OK && parts != attachment_parts(a.size, a.part_bytes))
+        body_fault(&scan, UAR_E_CORRUPT, "parts");
     if (!uar_str_equal(r->parent, a.user)) body_fault(&scan, UAR_E_CORRUPT, "parent");
     st = body_scan_end(&scan, &root, err);
     if (st == UAR_OK) *out = a;
@@ -89,6 +90,12 @@ static uar_status part_key(uar_str *out, arena *ar, uar_str attachment, uint64_t
     char text[24];
     (void)snprintf(text, sizeof text, "%010llu", (unsigned long long)number);
     return record_key(out, ar, attachment, uar_str_of(text));
+}
+
+uar_status attachment_part_id(uar_str *out, arena *ar, uar_uuid attachment, uint64_t number) {
+    char text[UAR_UUID_TEXT];
+    uar_uuid_format(text, attachment);
+    return part_key(out, ar, uar_str_of(text), number);
 }
 
 uar_status attachment_part_record(uar_record *out, arena *ar, uar_str owner, const attachment_part *p) {
@@ -157,6 +164,7 @@ uar_status attachment_mark_record(uar_record *out, arena *ar, const attachment_m
     body_write_begin(&w, ar);
     json_put_bool(&w.json, "deleting", m->deleting);
     body_write_text(&w, "owner", m->owner);
+    json_put_uint(&w.json, "parts", m->parts);
     body_write_text(&w, "user", m->user);
     return body_write_end(out, ar, &w, &place);
 }
@@ -170,6 +178,7 @@ uar_status attachment_mark_decode(attachment_mark *out, arena *ar, const uar_rec
         .attachment = body_id_uuid(&scan),
         .owner = body_text(&root, "owner"),
         .user = body_text(&root, "user"),
+        .parts = body_u64(&root, "parts"),
         .deleting = body_bool(&root, "deleting"),
         .updated_ms = r->updated_ms,
         .revision = r->revision,

@@ -140,6 +140,7 @@ static void on_end(void *arg, const completion_result *result) {
     store_op *op = s->open;
     mutex_unlock(&s->lock);
     take_answer(op, result);
+    if (op->settle != NULL) op->settle(op);
     mutex_lock(&s->lock);
     s->open = NULL;
     uar_completion *completion = s->completion;
@@ -204,7 +205,8 @@ static void start(store *s, store_op *op) {
         store_care_call(s, op);
         return;
     }
-    uar_status status = check_input(op);
+    uar_status status = op->prepare != NULL ? op->prepare(op) : UAR_OK;
+    if (status == UAR_OK) status = check_input(op);
     if (status == UAR_OK && op->call == STORE_COMMIT) status = seal_writes(s, op);
     uar_completion *completion = NULL;
     if (status == UAR_OK) {
@@ -370,6 +372,8 @@ static bool wait_outside(store *s, uint32_t deadline_ms) {
 /* The provider has an open call that nobody waits for any more. Its inputs stay until it lets go of the completion. */
 static void end_detached(store *s, store_op *op, uar_completion *completion) {
     completion_keep(completion, &op->mem);
+    op->status = UAR_E_CLOSED;
+    if (op->settle != NULL) op->settle(op);
     store_refuse(op, UAR_E_CLOSED, "the persistence layer didn't finish in time");
     completion_release(completion);
     store_let_go(s);

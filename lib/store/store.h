@@ -41,6 +41,11 @@ typedef struct store_op {
     uar_write *writes;    /* COMMIT: revision, times and checksum of PUT records are set by the store */
     size_t write_count;   /* COMMIT */
     store_care *care;     /* BACKUP, MAINTAIN, CHECK: the owner's, until done */
+    /* COMMIT, optional, both quick and without a wait. `prepare`: just before the layer is called, when the answer of every
+     * commit before is known: may still change the writes; what it returns instead of UAR_OK ends the op. `settle`: the layer
+     * answered, or nobody waits for its answer any more; before any other call is made. Not for ops that the layer never got. */
+    uar_status (*prepare)(struct store_op *op);
+    void (*settle)(struct store_op *op);
     uar_status status;
     uar_error error;
     uar_record *records; /* GET: one; LIST: in order */

@@ -79,20 +79,55 @@ static inline void cancelled_turn(world *w, const char *input, world_test test) 
     cancel_if_open(w, m.run);
 }
 
+static inline void await_replies(world *w, const uar_status *status, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        FAULT_EXPECT(status[i] == UAR_OK, "call %zu of a round answers %s", i, uar_status_name(status[i]));
+    bool all = world_drive(w, has_replies, NULL, w->glance_ms);
+    FAULT_EXPECT(all || is_stuck(w), "a reply never comes");
+}
+
+static inline void replies_are_due(world *w, size_t count) {
+    mutex_lock(&w->lock);
+    w->replies_due += (unsigned)count;
+    mutex_unlock(&w->lock);
+}
+
 static inline void read_some(world *w) {
     uar_str none = uar_str_of(NULL);
     uar_status status[4];
-    mutex_lock(&w->lock);
-    w->replies_due += 4;
-    mutex_unlock(&w->lock);
+    replies_are_due(w, 4);
     status[0] = uar_session_list(w->rt, "local", "me", none, 10, on_own_reply, w, NULL);
     status[1] = uar_message_list(w->rt, "local", "me", "s", 0, 10, on_own_reply, w, NULL);
     status[2] = uar_run_list(w->rt, "local", "me", none, 10, on_own_reply, w, NULL);
     status[3] = uar_counter_add(w->rt, "local", "n", 1, on_own_reply, w, NULL);
-    for (size_t i = 0; i < 4; i++)
-        FAULT_EXPECT(status[i] == UAR_OK, "a read answers %s", uar_status_name(status[i]));
-    bool all = world_drive(w, has_replies, NULL, w->glance_ms);
-    FAULT_EXPECT(all || is_stuck(w), "a reply never comes");
+    await_replies(w, status, 4);
+}
+
+/* What a host keeps beside its runs: types, settings, policies, blocks, attachments. */
+static inline void keep_some(world *w) {
+    static const char content[200 * 1024];
+    uar_str none = uar_str_of(NULL), whole = uar_str_n(content, sizeof content);
+    uar_setting_type type = { .key = uar_str_of("ui.*"), .schema = uar_str_of("{}"), .revision = UAR_ANY_REVISION };
+    uar_session_policy policy = { .max_steps = 3, .revision = UAR_ANY_REVISION };
+    uar_block_place place = { UAR_BLOCK_PLACE_INIT, .scope = UAR_BLOCK_USER, .user = "me" };
+    uar_block block = { .label = uar_str_of("n"), .limit = 9, .revision = UAR_ANY_REVISION };
+    uar_attachment_writer *writer = NULL;
+    uar_status status[10];
+    if (is_stuck(w)) return;
+    FAULT_EXPECT(uar_attachment_writer_new(&writer, w->rt, "local", "me", NULL, NULL) == UAR_OK, "no writer");
+    replies_are_due(w, 10);
+    status[0] = uar_setting_type_put(w->rt, "local", &type, false, on_own_reply, w, NULL);
+    status[1] = uar_setting_put(w->rt, "local", "ui.a", uar_str_of("1"), on_own_reply, w, NULL);
+    status[2] = uar_session_policy_put(w->rt, "local", "me", "s", &policy, on_own_reply, w, NULL);
+    status[3] = uar_block_put(w->rt, "local", &place, &block, on_own_reply, w, NULL);
+    status[4] = uar_attachment_put(w->rt, "local", "me", NULL, whole, on_own_reply, w, NULL);
+    status[5] = uar_attachment_write(writer, whole, on_own_reply, w, NULL);
+    status[6] = uar_cost_list(w->rt, "local", NULL, NULL, none, 10, on_own_reply, w, NULL);
+    status[7] = uar_usage_load(w->rt, "local", on_own_reply, w, NULL);
+    status[8] = uar_attachment_list(w->rt, "local", "me", none, 10, on_own_reply, w, NULL);
+    status[9] = uar_attachment_sweep(w->rt, UINT64_MAX, on_own_reply, w, NULL);
+    await_replies(w, status, 10);
+    uar_attachment_writer_free(writer);
 }
 
 /* The memory without a run: whatever the embedder does, what is acknowledged is there and is found by its words. */
@@ -150,6 +185,7 @@ static inline void day(world *w) {
     cancelled_turn(w, "hold", holds_stream);
     cancelled_turn(w, "slow", runs_slow);
     if (!is_stuck(w)) read_some(w);
+    keep_some(w);
 }
 
 /* What was started from inside ends too. */
