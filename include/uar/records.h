@@ -111,11 +111,15 @@ typedef struct uar_setting {
     uint64_t revision; /**< of its record */
 } uar_setting;
 
-/* Described below, or in uar/attachments.h. */
+/** Policy of a session; described below. */
 typedef struct uar_session_policy uar_session_policy;
+/** Type of settings; described below. */
 typedef struct uar_setting_type uar_setting_type;
+/** Memory block; described below. */
 typedef struct uar_block uar_block;
+/** Cost entry; described below. */
 typedef struct uar_cost uar_cost;
+/** Attachment; described in uar/attachments.h. */
 typedef struct uar_attachment uar_attachment;
 
 /** Answer to a call: the array that the call speaks of is set, all others are NULL. */

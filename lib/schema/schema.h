@@ -1,26 +1,32 @@
 /*
  * JSON Schema (draft 2020-12) for tool arguments and settings: compiled once, then checked against values.
+ * docs/schema.md has the whole story; in short:
  *
- * Checked: type, properties, required, additionalProperties, items, enum, const, minimum, maximum, exclusiveMinimum,
- * exclusiveMaximum, multipleOf, minLength, maxLength (code points), minItems, maxItems, minProperties, maxProperties, and
- * boolean schemas. Annotations pass, `format` among them; so do $defs and names that begin with `x-`. Every other keyword
- * is refused at compile time: a rule that can't be checked must not look as if it were.
+ * Checked: every keyword of the validation, applicator and unevaluated vocabularies, boolean schemas, $ref, $dynamicRef,
+ * $id, $anchor, $dynamicAnchor and $defs inside the text, and the older `dependencies`. Annotations, `format` among them,
+ * and unknown keywords assert nothing. Refused: references to other documents (nothing is fetched), other dialects,
+ * references that turn in a circle, patterns that would need backtracking (pattern.h), multipleOf with more than 18 digits.
+ * What stands in $defs is looked at when something refers to it.
  *
  * Numbers are compared by their exact decimal value, never as doubles: 1.0 equals 1, 9007199254740993 isn't
- * 9007199254740992, and 0.3 is a multiple of 0.1.
+ * 9007199254740992, and 0.3 is a multiple of 0.1. Lengths count code points.
+ *
+ * A check takes at most 10,000,000 steps and 64 for each value in the value (a text counts as one more for each 64 bytes);
+ * a step is one schema applied to one value, a comparison of two values, or eight states of a pattern. At most 256 schemas
+ * are applied inside one another.
  */
 #ifndef UAR_LIB_SCHEMA_SCHEMA_H
 #define UAR_LIB_SCHEMA_SCHEMA_H
 
 #include "base/json.h"
 
-/* A compiled schema. Immutable: any number of threads may check with it at once. */
+/* A compiled schema. Immutable: any number of threads may check with it at once, as its allocator allows. */
 typedef struct schema schema;
 
 /*
  * Compile a document made by json_read; it is copied and may be freed afterwards.
- * UAR_E_UNSUPPORTED: a keyword or dialect that can't be checked. UAR_E_SCHEMA: a keyword with a value it can't have. Both
- * name the keyword and its JSON pointer. UAR_E_NOMEM.
+ * UAR_E_UNSUPPORTED: a keyword, reference, pattern or dialect that can't be checked. UAR_E_SCHEMA: a keyword with a value
+ * it can't have, a reference to nothing, a circle of references. Both name the keyword and its JSON pointer. UAR_E_NOMEM.
  */
 uar_status schema_compile(schema **out, const uar_allocator *a, const cJSON *document, uar_error *err);
 /* The same from text of at most `max` bytes. Also UAR_E_JSON, UAR_E_TOO_LARGE. */

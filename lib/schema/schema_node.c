@@ -41,6 +41,10 @@ static void add_step(schema_line *line, uar_str key) {
 
 static void add_steps(schema_line *line, const schema_path *at) {
     if (at == NULL) return;
+    if (at->is_reference) {
+        schema_line_text(line, at->key, PATH_BYTES);
+        return;
+    }
     add_steps(line, at->parent);
     schema_line_add(line, "/");
     if (at->key.ptr != NULL)
@@ -50,6 +54,7 @@ static void add_steps(schema_line *line, const schema_path *at) {
 }
 
 void schema_line_path(schema_line *line, const schema_path *at) {
+    if (line->is_full) return;
     if (at == NULL) {
         schema_line_add(line, "top level");
         return;
@@ -90,36 +95,111 @@ unsigned schema_types_of(const cJSON *value) {
     return number_is_integer(&n) ? SCHEMA_NUMBER | SCHEMA_INTEGER : SCHEMA_NUMBER;
 }
 
-static bool arrays_are_equal(const cJSON *a, const cJSON *b) {
+/* Take steps; false if there are none left. */
+static bool take(uint64_t *steps, uint64_t count) {
+    *steps -= count < *steps ? count : *steps;
+    return *steps > 0;
+}
+
+static bool texts_are_equal(const char *a, const char *b, uint64_t *steps) {
+    size_t same = 0;
+    while (a[same] != '\0' && a[same] == b[same])
+        same++;
+    return take(steps, same / SCHEMA_STEP_BYTES) && a[same] == b[same];
+}
+
+static bool numbers_are_equal(const cJSON *a, const cJSON *b, uint64_t *steps) {
+    if (!take(steps, (strlen(a->valuestring) + strlen(b->valuestring)) / SCHEMA_STEP_BYTES)) return false;
+    number x = number_of(a), y = number_of(b);
+    return number_compare(&x, &y) == 0;
+}
+
+static bool arrays_are_equal(const cJSON *a, const cJSON *b, uint64_t *steps) {
     const cJSON *x = a->child, *y = b->child;
     for (; x != NULL && y != NULL; x = x->next, y = y->next)
-        if (!schema_equal(x, y)) return false;
+        if (!schema_equal(x, y, steps)) return false;
     return x == NULL && y == NULL;
 }
 
+/* The member of a name. It is looked for from where the last one was found: most often the order is the same. */
+static const cJSON *member_from(const cJSON *object, const cJSON *from, const char *name, uint64_t *steps) {
+    for (const cJSON *m = from; m != NULL && take(steps, 1); m = m->next)
+        if (strcmp(m->string, name) == 0) return m;
+    for (const cJSON *m = object->child; m != from && take(steps, 1); m = m->next)
+        if (strcmp(m->string, name) == 0) return m;
+    return NULL;
+}
+
 /* Names are unique in each, so equal counts and one inclusion are enough. */
-static bool objects_are_equal(const cJSON *a, const cJSON *b) {
+static bool objects_are_equal(const cJSON *a, const cJSON *b, uint64_t *steps) {
     const cJSON *x = a->child, *y = b->child;
     for (; x != NULL && y != NULL; x = x->next)
         y = y->next;
     if (x != NULL || y != NULL) return false;
+    y = b->child;
     for (x = a->child; x != NULL; x = x->next) {
-        y = cJSON_GetObjectItemCaseSensitive(b, x->string);
-        if (y == NULL || !schema_equal(x, y)) return false;
+        y = member_from(b, y, x->string, steps);
+        if (y == NULL || !schema_equal(x, y, steps)) return false;
+        y = y->next;
     }
     return true;
 }
 
-bool schema_equal(const cJSON *a, const cJSON *b) {
+bool schema_equal(const cJSON *a, const cJSON *b, uint64_t *steps) {
     int kind = a->type & 0xFF;
-    if (kind != (b->type & 0xFF)) return false;
+    if (!take(steps, 1) || kind != (b->type & 0xFF)) return false;
     switch (kind) {
-    case cJSON_String: return strcmp(a->valuestring, b->valuestring) == 0;
-    case cJSON_Array: return arrays_are_equal(a, b);
-    case cJSON_Object: return objects_are_equal(a, b);
-    case cJSON_Number: break;
+    case cJSON_String: return texts_are_equal(a->valuestring, b->valuestring, steps);
+    case cJSON_Array: return arrays_are_equal(a, b, steps);
+    case cJSON_Object: return objects_are_equal(a, b, steps);
+    case cJSON_Number: return numbers_are_equal(a, b, steps);
     default: return true;
     }
-    number x = number_of(a), y = number_of(b);
-    return number_compare(&x, &y) == 0;
+}
+
+uint64_t schema_weight(const cJSON *value) {
+    uint64_t weight = 1;
+    if (value->valuestring != NULL) weight += strlen(value->valuestring) / SCHEMA_STEP_BYTES;
+    for (const cJSON *child = value->child; child != NULL; child = child->next)
+        weight += schema_weight(child);
+    return weight;
+}
+
+static uint64_t mix(uint64_t h, uint64_t value) {
+    h = (h ^ value) * UINT64_C(0xff51afd7ed558ccd);
+    return h ^ h >> 32;
+}
+
+static uint64_t hash_text(uint64_t h, const char *text) {
+    for (; *text != '\0'; text++)
+        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return mix(h, 1);
+}
+
+static uint64_t hash_number(uint64_t h, const cJSON *value) {
+    number n = number_of(value);
+    h = mix(h, (uint64_t)n.exponent + (n.is_negative ? 1 : 0));
+    const char *at = n.digits;
+    for (int64_t i = 0; i < n.count; i++, at++) {
+        if (*at == '.') at++;
+        h = (h ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    }
+    return mix(h, 2);
+}
+
+uint64_t schema_hash(const cJSON *value, uint64_t seed) {
+    uint64_t h = mix(seed, (uint64_t)(value->type & 0xFF)), sum = 0;
+    switch (value->type & 0xFF) {
+    case cJSON_String: return hash_text(h, value->valuestring);
+    case cJSON_Number: return hash_number(h, value);
+    case cJSON_Array:
+        for (const cJSON *item = value->child; item != NULL; item = item->next)
+            h = mix(h, schema_hash(item, seed));
+        return h;
+    case cJSON_Object:
+        for (const cJSON *member = value->child; member != NULL; member = member->next)
+            sum += mix(hash_text(seed, member->string), schema_hash(member, seed));
+        return mix(h, sum);
+    default: return h;
+    }
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "store/sweep.h"
+
 #define UUID_1 "01010101-0101-0101-0101-010101010101"
 #define UUID_2 "02020202-0202-0202-0202-020202020202"
 #define SUM "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -11,6 +13,12 @@
 const golden_body golden_bodies[] = {
     { "session 1", UAR_RECORD_SESSION, 1, "local", "u1\x1fs1", "u1", 0,
       "{\"last\":4,\"messages\":3,\"name\":\"Trip\",\"session\":\"s1\",\"user\":\"u1\"}", NULL },
+    { "session 2, a tombstone", UAR_RECORD_SESSION, 2, "local", "u1\x1fs1", "u1", 0,
+      "{\"last\":4,\"mark\":\"deleted\",\"messages\":3,\"name\":\"Trip\",\"session\":\"s1\",\"user\":\"u1\"}", NULL },
+    { "session 2, a branch", UAR_RECORD_SESSION, 2, "local", "u1\x1fs1", "u1", 0,
+      "{\"last\":4,\"messages\":3,\"origin\":{\"message\":\"" UUID_1
+      "\",\"number\":2,\"session\":\"s0\"},\"session\":\"s1\",\"user\":\"u1\"}",
+      NULL },
     { "message 1", UAR_RECORD_MESSAGE, 1, "local", UUID_1, "u1\x1fs1", 9,
       "{\"interrupted\":true,\"parts\":["
       "{\"text\":\"caf\xc3\xa9 \\\"q\\\" \\\\ \\n \\u0001\",\"type\":\"text\"},"
@@ -79,6 +87,11 @@ const golden_body golden_bodies[] = {
       "{\"agent\":\"helper\",\"attempts\":2,\"model\":\"m\",\"run\":\"" UUID_1
       "\",\"session\":\"s1\",\"step\":3,\"usage\":" USAGE ",\"user\":\"u1\"}",
       NULL },
+    { "outbox 1, a sweep", UAR_RECORD_OUTBOX, 1, "~",
+      "sweep:d0a4c8a2c620b9dd48633a4d345b779e28bdb82f96859615b328d1fcd48609a8", NULL, 0,
+      "{\"id\":\"u1\\u001fs1\",\"kind\":1,\"maker\":\"" UUID_2
+      "\",\"owner\":\"local\",\"revision\":5,\"work\":\"sweep\"}",
+      NULL },
     { "open run 1", UAR_RECORD_OPEN_RUN, 1, "~", UUID_1, NULL, 0,
       "{\"instance\":\"" UUID_2 "\",\"owner\":\"local\",\"session\":\"s1\",\"user\":\"u1\"}", NULL },
 };
@@ -118,7 +131,7 @@ uar_record golden_record(const golden_body *g) {
         if (status != UAR_OK) return memcmp(&value, &before, sizeof value) == 0 ? status : UAR_E_INTERNAL; \
         return encode;                                                                                     \
     }
-RECODE(session, uar_session, session_decode, session_record(out, ar, &value))
+RECODE(job, sweep_root, sweep_job_decode, sweep_job_record(out, ar, &value))
 RECODE(message, uar_message, message_decode, message_record(out, ar, in->owner, in->parent, &value))
 RECODE(policy, uar_session_policy, session_policy_decode, session_policy_record(out, ar, &value))
 RECODE(agent, uar_agent, agent_decode, agent_record(out, ar, in->owner, &value))
@@ -132,6 +145,13 @@ RECODE(run, uar_run_info, run_decode, run_record(out, ar, &value))
 RECODE(held, lease, lease_decode, lease_record(out, ar, in->owner, in->id, &value))
 RECODE(cost, uar_cost, cost_decode, cost_record(out, ar, &value))
 RECODE(open, open_run, open_run_decode, open_run_record(out, ar, &value))
+
+static uar_status session(uar_record *out, arena *ar, const uar_record *in, uar_error *err) {
+    uar_session s;
+    session_life life;
+    uar_status status = session_decode_whole(&s, &life, ar, in, err);
+    return status == UAR_OK ? session_record_whole(out, ar, &s, &life) : status;
+}
 
 static uar_status checkpoint(uar_record *out, arena *ar, const uar_record *in, uar_error *err) {
     uar_str document;
@@ -170,6 +190,7 @@ uar_status body_recode(uar_record *out, arena *ar, const uar_record *in, uar_err
     case UAR_RECORD_LEASE: return held(out, ar, in, err);
     case UAR_RECORD_COUNTER: return counter(out, ar, in, err);
     case UAR_RECORD_COST: return cost(out, ar, in, err);
+    case UAR_RECORD_OUTBOX: return job(out, ar, in, err);
     case UAR_RECORD_OPEN_RUN: return open(out, ar, in, err);
     default: return UAR_E_UNSUPPORTED;
     }

@@ -37,11 +37,10 @@ typedef struct uar_tool_call {
 } uar_tool_call;
 
 /**
- * A tool. Its schema is checked before each call. Asserted keywords: type, properties, required, additionalProperties,
- * items, enum, const, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems,
- * maxItems, minProperties, maxProperties. Annotations pass unchecked: title, description, default, examples, format,
- * $comment and the like, and names that begin with x-. Every other keyword (anyOf, $ref, pattern …) is refused by build,
- * by name: a rule that can't be checked must not look as if it were. Texts are copied.
+ * A tool. Arguments are checked against its schema, JSON Schema draft 2020-12, before each call. Every keyword that asserts
+ * something is checked; annotations (title, description, default, format …) and unknown keywords assert nothing. Build
+ * refuses, by name and place, what can't be checked: references to other documents, other dialects, and patterns with
+ * lookaround or backreferences. docs/schema.md has the limits. Texts are copied.
  * See the rules on top of uar/sys/platform.h.
  */
 typedef struct uar_tool {
