@@ -96,8 +96,10 @@ static void the_controls_lose_nothing_when_nobody_is_killed(void **state) {
     (void)state;
     cli_plan plans[2] = { chat_plan, memory_plan };
     plans[0].is_control = plans[0].no_kill = plans[1].is_control = plans[1].no_kill = true;
-    const case_suite suites[2] = { { "chat_unharmed", chat_case, &plans[0], 2, ADD_AT_ONCE },
-                                   { "add_unharmed", memory_case, &plans[1], 2, ADD_AT_ONCE } };
+    const case_suite suites[2] = {
+        { .name = "chat_unharmed", .run = chat_case, .arg = &plans[0], .count = 2, .at_once = ADD_AT_ONCE },
+        { .name = "add_unharmed", .run = memory_case, .arg = &plans[1], .count = 2, .at_once = ADD_AT_ONCE }
+    };
     for (size_t i = 0; i < 2; i++) {
         case_sum sum;
         if (!cases_run(&sum, &suites[i], true)) continue;
