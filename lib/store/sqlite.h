@@ -8,7 +8,7 @@
 #define UAR_LIB_STORE_SQLITE_H
 
 #include <sqlite3.h>
-#include <uar/persistence.h>
+#include <uar/store_care.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -133,6 +133,11 @@ typedef struct sqlite_listener {
 } sqlite_listener;
 /* Check the store that a connection has open, whatever state it is in. */
 uar_status sqlite_check_with(const sqlite_layer *l, const sqlite_listener *to, uar_store_check *report, uar_error *err);
+/* uar_sqlite_check and uar_sqlite_repair with an allocator. */
+uar_status sqlite_check_file(uar_store_check *out, const uar_allocator *alloc, const char *path,
+                             const uar_sqlite_options *options, const sqlite_listener *to, uar_error *err);
+uar_status sqlite_repair_file(uar_store_repair *out, const uar_allocator *alloc, const char *path,
+                              const uar_sqlite_options *options, const sqlite_listener *to, uar_error *err);
 uar_status sqlite_check(void *ctx, uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
                         uar_store_check *report, uar_error *err);
 
@@ -162,6 +167,16 @@ uar_status sqlite_explain(const sqlite_layer *l, int code, const char *doing, ua
 uar_status sqlite_explain_at(const char *path, sqlite3 *db, int code, const char *doing, uar_error *err);
 /* The same for a fault that SQLite has no code for: "<path>: <text>". */
 uar_status sqlite_refuse(const sqlite_layer *l, uar_status status, const char *text, uar_error *err);
+
+uar_status sqlite_refuse_at(const char *path, uar_status status, const char *text, uar_error *err);
+
+/* ---- sqlite_integrity.c ---- */
+
+/* Read everything once and compare tables with indexes: UAR_E_CORRUPT. Some findings hide a disk that failed to give a page: the
+ * file is called damaged only if it can be read and is found so twice. */
+uar_status sqlite_integrity(const char *path, sqlite3 *db, uar_error *err);
+/* Whether every byte of the file and of its log can be read. */
+bool sqlite_can_be_read(sqlite3 *db);
 
 /* ---- sqlite_read.c, sqlite_write.c: slots of the door ---- */
 

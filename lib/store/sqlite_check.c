@@ -35,7 +35,12 @@ static uar_status check_structure(checkup *c, uar_error *err) {
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(s);
         const char *found = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
-        if (found != NULL && strcmp(found, "ok") != 0) count_fault(c, NULL, found);
+        bool is_fault = found != NULL && strcmp(found, "ok") != 0;
+        if (is_fault && c->report->faults == 0 && !sqlite_can_be_read(c->walk.l->db)) {
+            code = SQLITE_IOERR_READ;
+            break;
+        }
+        if (is_fault) count_fault(c, NULL, found);
         stopped = !care_goes_on(c->walk.progress, 0, 0);
         if (stopped) break;
     }
@@ -44,6 +49,22 @@ static uar_status check_structure(checkup *c, uar_error *err) {
     if (code == SQLITE_DONE) return UAR_OK;
     if (sqlite_status(code) != UAR_E_CORRUPT) return sqlite_explain(c->walk.l, code, "checking", err);
     count_fault(c, NULL, "the structure can't be read to its end");
+    return UAR_OK;
+}
+
+/* Every statement of the layer must find its tables, columns and indexes. */
+static uar_status check_tables(checkup *c, uar_error *err) {
+    for (int i = 0; i < SQLITE_STATEMENT_COUNT; i++) {
+        sqlite3_stmt *s = NULL;
+        int code = sqlite3_prepare_v2(c->walk.l->db, sqlite_text((sqlite_statement)i), -1, &s, NULL);
+        sqlite3_finalize(s);
+        if (code == SQLITE_ERROR) {
+            count_fault(c, NULL, "a table, a column or an index is missing");
+            return UAR_OK;
+        }
+        if (code != SQLITE_OK && sqlite_status(code) != UAR_E_CORRUPT)
+            return sqlite_explain(c->walk.l, code, "checking", err);
+    }
     return UAR_OK;
 }
 
@@ -105,11 +126,12 @@ uar_status sqlite_check_with(const sqlite_layer *l, const sqlite_listener *to, u
     if (status != UAR_OK) return status;
     int code = sqlite3_exec(l->db, "BEGIN", NULL, NULL, NULL);
     if (code != SQLITE_OK) status = sqlite_explain(l, code, "checking", err);
+    if (status == UAR_OK) status = check_tables(&c, err);
     if (status == UAR_OK) status = check_structure(&c, err);
     if (status == UAR_OK) status = check_records(&c, err);
     sqlite_walk_end(&c.walk);
-    if (!sqlite3_get_autocommit(l->db)) (void)sqlite3_exec(l->db, "ROLLBACK", NULL, NULL, NULL);
-    return status;
+    code = sqlite_end_moment(l->db);
+    return status == UAR_OK && code != SQLITE_OK ? sqlite_explain(l, code, "checking", err) : status;
 }
 
 uar_status sqlite_check(void *ctx, uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,

@@ -51,6 +51,13 @@ static int begin_moment(sqlite3 *from) {
     return code == SQLITE_OK ? sqlite_ask(from, "SELECT count(*) FROM sqlite_master", &tables) : code;
 }
 
+int sqlite_end_moment(sqlite3 *db) {
+    int code = SQLITE_OK;
+    for (int i = 0; i < 2 && !sqlite3_get_autocommit(db); i++)
+        code = sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return sqlite3_get_autocommit(db) ? SQLITE_OK : code;
+}
+
 /* SQLITE_INTERRUPT: told to stop. */
 static int copy_pages(sqlite3 *to, sqlite3 *from, const uar_care_progress *progress) {
     enum { PAGES = 256 };
@@ -84,7 +91,8 @@ static uar_status fill_target(const char *target, sqlite3 *from, const uar_care_
     if (code == SQLITE_OK) code = begin_moment(from);
     if (code == SQLITE_OK) code = copy_pages(to, from, progress);
     if (code != SQLITE_OK) status = sqlite_explain_at(target, to, code, "copying", err);
-    if (!sqlite3_get_autocommit(from)) (void)sqlite3_exec(from, "ROLLBACK", NULL, NULL, NULL);
+    int ended = sqlite_end_moment(from);
+    if (status == UAR_OK && ended != SQLITE_OK) status = sqlite_explain_at(target, from, ended, "copying", err);
     code = sqlite3_close(to);
     assert(code == SQLITE_OK);
     (void)code;
@@ -92,23 +100,17 @@ static uar_status fill_target(const char *target, sqlite3 *from, const uar_care_
 }
 
 uar_status sqlite_prove(const char *path, uar_error *err) {
+    /* Without a log the file can be read on its own, also where nothing can be written beside it. */
+    static const char settings[] =
+        "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=DELETE; PRAGMA cell_size_check=ON";
     sqlite3 *db = NULL;
-    sqlite3_stmt *s = NULL;
     int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK) {
         sqlite3_extended_result_codes(db, 1);
-        code = sqlite3_exec(db, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cell_size_check=ON", NULL, NULL, NULL);
+        code = sqlite3_exec(db, settings, NULL, NULL, NULL);
     }
-    if (code == SQLITE_OK) code = sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &s, NULL);
-    if (code == SQLITE_OK) code = sqlite3_step(s);
-    uar_status status = UAR_OK;
-    const unsigned char *found = code == SQLITE_ROW ? sqlite3_column_text(s, 0) : NULL;
-    if (code != SQLITE_ROW || found == NULL)
-        status = sqlite_explain_at(path, db, code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_NOMEM : code,
-                                   "checking", err);
-    else if (strcmp((const char *)found, "ok") != 0)
-        status = error_set(err, UAR_E_CORRUPT, "%s: %s", path, (const char *)found);
-    sqlite3_finalize(s);
+    uar_status status =
+        code == SQLITE_OK ? sqlite_integrity(path, db, err) : sqlite_explain_at(path, db, code, "checking", err);
     code = sqlite3_close(db);
     assert(code == SQLITE_OK);
     (void)code;
@@ -124,7 +126,7 @@ static uar_status make_copy(const uar_allocator *alloc, sqlite3 *from, const cha
     uar_status status = fill_target(target, from, progress, err);
     if (status == UAR_OK) status = sqlite_prove(target, err);
     if (status == UAR_OK) status = file_publish(target, path, err);
-    if (status != UAR_OK) sqlite_remove_files(alloc, target);
+    sqlite_remove_files(alloc, target); /* also what a failing close left beside it */
     alloc_free(alloc, target);
     return status;
 }

@@ -17,11 +17,15 @@
 uar_status sqlite_copy_to(const uar_allocator *alloc, sqlite3 *from, const char *path,
                           const uar_care_progress *progress, uar_error *err);
 
+/* End a transaction that only read, also when memory is short for it once. A result code. */
+int sqlite_end_moment(sqlite3 *db);
+
 /* A new name beside `path`: "<path><mark><16 hex digits>". NULL when there is no memory. */
 char *sqlite_name_beside(const uar_allocator *alloc, const char *path, const char *mark);
 /* Remove a file and SQLite's companions of it. */
 void sqlite_remove_files(const uar_allocator *alloc, const char *path);
-/* Read all of the file at `path` and compare tables with indexes: UAR_E_CORRUPT. Nobody else may use it. */
+/* Make the file at `path` one that needs no log beside it, read all of it and compare tables with indexes: UAR_E_CORRUPT. Nobody
+ * else may use it. */
 uar_status sqlite_prove(const char *path, uar_error *err);
 
 /* NULL, or one without a function, watches nothing. */

@@ -58,15 +58,30 @@ static const char *remedy(uar_status status) {
     }
 }
 
+static bool is_refusal(int error) {
+    return error == EPERM || error == EACCES;
+}
+
+/* What the system said last about one of the files of a connection. */
+static int last_error_of(sqlite3 *db, int which) {
+    sqlite3_file *file = NULL;
+    int error = 0;
+    if (sqlite3_file_control(db, "main", which, &file) != SQLITE_OK || file == NULL || file->pMethods == NULL) return 0;
+    return file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) == SQLITE_OK ? error : 0;
+}
+
 /* A device that is locked refuses what worked a moment ago: an open file can't be read or written, one that is there can't be
  * opened. EACCES at opening is how every system refuses a file that isn't ours. */
-static bool is_protection(int code, int error) {
+static bool is_protection(sqlite3 *db, int code) {
     int kind = code & 0xff;
-    return (kind == SQLITE_IOERR && (error == EPERM || error == EACCES)) || (kind == SQLITE_CANTOPEN && error == EPERM);
+    if (kind == SQLITE_CANTOPEN) return sqlite3_system_errno(db) == EPERM;
+    if (kind != SQLITE_IOERR) return false;
+    return is_refusal(sqlite3_system_errno(db)) || is_refusal(last_error_of(db, SQLITE_FCNTL_FILE_POINTER)) ||
+           is_refusal(last_error_of(db, SQLITE_FCNTL_JOURNAL_POINTER));
 }
 
 uar_status sqlite_status_of(sqlite3 *db, int code) {
-    if (db != NULL && is_protection(code, sqlite3_system_errno(db))) return UAR_E_PROTECTED;
+    if (db != NULL && is_protection(db, code)) return UAR_E_PROTECTED;
     return sqlite_status(code);
 }
 
@@ -94,6 +109,10 @@ uar_status sqlite_explain(const sqlite_layer *l, int code, const char *doing, ua
     return sqlite_explain_at(l->path, l->db, code, doing, err);
 }
 
+uar_status sqlite_refuse_at(const char *path, uar_status status, const char *text, uar_error *err) {
+    return error_set(err, status, "%s: %s", path_tail(path), text);
+}
+
 uar_status sqlite_refuse(const sqlite_layer *l, uar_status status, const char *text, uar_error *err) {
-    return error_set(err, status, "%s: %s", path_tail(l->path), text);
+    return sqlite_refuse_at(l->path, status, text, err);
 }

@@ -258,69 +258,14 @@ static uar_status prepare(sqlite_layer *l, uar_error *err) {
     return UAR_OK;
 }
 
-/* The check speaks of a page that it couldn't read as of damage; the result code behind it stands at the end of the line.
- * SQLITE_CORRUPT if there is none. */
-static int code_behind(const char *finding) {
-    static const char mark[] = "error code=";
-    const char *at = strstr(finding, mark);
-    if (at == NULL) return SQLITE_CORRUPT;
-    int code = 0;
-    for (at += sizeof mark - 1; *at >= '0' && *at <= '9' && code < INT_MAX / 10 - 1; at++)
-        code = code * 10 + (*at - '0');
-    return sqlite_status(code) != UAR_OK ? code : SQLITE_CORRUPT;
-}
-
-static uar_status judge_finding(const sqlite_layer *l, const char *finding, uar_error *err) {
-    if (strcmp(finding, "ok") == 0) return UAR_OK;
-    int code = code_behind(finding);
-    if (sqlite_status(code) != UAR_E_CORRUPT) return sqlite_explain(l, code, "verifying", err);
-    uar_status status = sqlite_refuse(l, UAR_E_CORRUPT, finding, err);
-    if (err != NULL) err->detail = code;
-    return status;
-}
-
-/* True if every byte of what SQLite has open there can be read. */
-static bool can_be_read(sqlite3 *db, int which) {
-    sqlite3_file *file = NULL;
-    sqlite3_int64 size = 0;
-    unsigned char piece[4096];
-    if (sqlite3_file_control(db, "main", which, &file) != SQLITE_OK || file->pMethods == NULL) return true;
-    if (file->pMethods->xFileSize(file, &size) != SQLITE_OK) return false;
-    for (sqlite3_int64 at = 0; at < size; at += (sqlite3_int64)sizeof piece) {
-        sqlite3_int64 len = size - at < (sqlite3_int64)sizeof piece ? size - at : (sqlite3_int64)sizeof piece;
-        if (file->pMethods->xRead(file, piece, (int)len, at) != SQLITE_OK) return false;
-    }
-    return true;
-}
-
-static uar_status ask_integrity(const sqlite_layer *l, uar_error *err) {
-    sqlite3_stmt *s = NULL;
-    int code = sqlite3_prepare_v2(l->db, "PRAGMA integrity_check(1)", -1, &s, NULL);
-    if (code == SQLITE_OK) code = sqlite3_step(s);
-    const unsigned char *found = code == SQLITE_ROW ? sqlite3_column_text(s, 0) : NULL;
-    uar_status status;
-    if (found != NULL)
-        status = judge_finding(l, (const char *)found, err);
-    else
-        status = open_fault(l, code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_NOMEM : code, "verifying", err);
-    sqlite3_finalize(s);
-    return status;
-}
-
-/* Read everything once and compare tables with indexes. A damaged key would otherwise only make its record invisible; what
- * lies in the records themselves is guarded by their checksums. Some findings hide a disk that failed to give a page: the file
- * is damaged only if it can be read and is found so twice. */
+/* A damaged key would otherwise only make its record invisible; what lies in the records themselves is guarded by their
+ * checksums. */
 static uar_status verify(const sqlite_layer *l, uar_error *err) {
     sqlite3_int64 pages = 0, page_bytes = 0;
     int code = sqlite_ask(l->db, "PRAGMA page_count", &pages);
     if (code == SQLITE_OK) code = sqlite_ask(l->db, "PRAGMA page_size", &page_bytes);
     if (code != SQLITE_OK) return open_fault(l, code, "opening", err);
-    if (pages * page_bytes > SQLITE_VERIFY_BYTES) return UAR_OK;
-    uar_status status = ask_integrity(l, err);
-    if (status != UAR_E_CORRUPT) return status;
-    if (!can_be_read(l->db, SQLITE_FCNTL_FILE_POINTER) || !can_be_read(l->db, SQLITE_FCNTL_JOURNAL_POINTER))
-        return sqlite_explain(l, SQLITE_IOERR_READ, "verifying", err);
-    return ask_integrity(l, err);
+    return pages * page_bytes > SQLITE_VERIFY_BYTES ? UAR_OK : sqlite_integrity(l->path, l->db, err);
 }
 
 /* SQLite drops what lies behind damage in the log; that commits are missing then must be said. */

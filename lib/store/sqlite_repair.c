@@ -226,7 +226,7 @@ static uar_status rebuild(repair *r, uar_error *err) {
     if (target == NULL) return error_plain(err, UAR_E_NOMEM);
     uar_status status = fill(r, target, err);
     if (status == UAR_OK) status = change_places(r, target, err);
-    if (status != UAR_OK) sqlite_remove_files(&r->l.alloc, target);
+    sqlite_remove_files(&r->l.alloc, target); /* also what a failing close left beside it */
     alloc_free(&r->l.alloc, target);
     return status;
 }
@@ -265,9 +265,9 @@ static void close_any(sqlite_layer *l) {
     alloc_free(&l->alloc, l->path);
 }
 
-static uar_status begin_any(sqlite_layer *l, const char *path, const uar_sqlite_options *options, bool read_only,
-                            uar_error *err) {
-    *l = (sqlite_layer){ .alloc = alloc_default, .schema = &sqlite_schema_now };
+static uar_status begin_any(sqlite_layer *l, const uar_allocator *alloc, const char *path,
+                            const uar_sqlite_options *options, bool read_only, uar_error *err) {
+    *l = (sqlite_layer){ .alloc = *alloc, .schema = &sqlite_schema_now };
     uar_status status = struct_in(&l->options, sizeof l->options, options, "uar_sqlite_options", err);
     if (status != UAR_OK) return status;
     if (path == NULL || path[0] == '\0')
@@ -279,18 +279,23 @@ static uar_status begin_any(sqlite_layer *l, const char *path, const uar_sqlite_
     return l->path != NULL ? open_any(l, err) : error_plain(err, UAR_E_NOMEM);
 }
 
-uar_status uar_sqlite_check(uar_store_check *out, const char *path, const uar_sqlite_options *options,
-                            uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
-                            uar_error *err) {
+uar_status sqlite_check_file(uar_store_check *out, const uar_allocator *alloc, const char *path,
+                             const uar_sqlite_options *options, const sqlite_listener *to, uar_error *err) {
     if (out == NULL) return error_set(err, UAR_E_INVALID, "out is NULL");
     sqlite_layer l;
     uar_store_check report = { .size = UAR_STORE_CHECK_INIT };
-    const sqlite_listener to = { each, each_ctx, progress };
-    uar_status status = begin_any(&l, path, options, true, err);
-    if (status == UAR_OK) status = sqlite_check_with(&l, &to, &report, err);
+    uar_status status = begin_any(&l, alloc, path, options, true, err);
+    if (status == UAR_OK) status = sqlite_check_with(&l, to, &report, err);
     close_any(&l);
     if (status == UAR_OK) struct_out(out, &report, sizeof report);
     return status;
+}
+
+uar_status uar_sqlite_check(uar_store_check *out, const char *path, const uar_sqlite_options *options,
+                            uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
+                            uar_error *err) {
+    const sqlite_listener to = { each, each_ctx, progress };
+    return sqlite_check_file(out, &alloc_default, path, options, &to, err);
 }
 
 /* ---- repair ---- */
@@ -309,7 +314,7 @@ static uar_status check_version(const repair *r, uar_error *err) {
     return sqlite_refuse(&r->l, UAR_E_UNSUPPORTED, "a damaged store of an older version can't be repaired", err);
 }
 
-static uar_status repair_file(repair *r, uar_error *err) {
+static uar_status repair_store(repair *r, uar_error *err) {
     const sqlite_listener to = { pass_faults, r, r->walk.progress };
     uar_store_check seen = { .size = UAR_STORE_CHECK_INIT };
     uar_status status = lock_out_others(&r->l, err);
@@ -321,15 +326,21 @@ static uar_status repair_file(repair *r, uar_error *err) {
     return seen.lost != 0 || seen.faults != 0 ? rebuild(r, err) : UAR_OK;
 }
 
-uar_status uar_sqlite_repair(uar_store_repair *out, const char *path, const uar_sqlite_options *options,
-                             uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
-                             uar_error *err) {
+uar_status sqlite_repair_file(uar_store_repair *out, const uar_allocator *alloc, const char *path,
+                              const uar_sqlite_options *options, const sqlite_listener *to, uar_error *err) {
     if (out == NULL) return error_set(err, UAR_E_INVALID, "out is NULL");
-    repair r = { .walk = { .each = each, .each_ctx = each_ctx, .progress = progress },
+    repair r = { .walk = { .each = to->each, .each_ctx = to->each_ctx, .progress = to->progress },
                  .report = { .size = UAR_STORE_REPAIR_INIT } };
-    uar_status status = begin_any(&r.l, path, options, false, err);
-    if (status == UAR_OK) status = repair_file(&r, err);
+    uar_status status = begin_any(&r.l, alloc, path, options, false, err);
+    if (status == UAR_OK) status = repair_store(&r, err);
     close_any(&r.l);
     if (status == UAR_OK) struct_out(out, &r.report, sizeof r.report);
     return status;
+}
+
+uar_status uar_sqlite_repair(uar_store_repair *out, const char *path, const uar_sqlite_options *options,
+                             uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
+                             uar_error *err) {
+    const sqlite_listener to = { each, each_ctx, progress };
+    return sqlite_repair_file(out, &alloc_default, path, options, &to, err);
 }

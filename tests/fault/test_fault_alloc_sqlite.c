@@ -88,6 +88,92 @@ static uar_status act_lists(void *arg) {
     return status;
 }
 
+/* ---- care ---- */
+
+static char copy_path[128];
+
+static uar_status act_backup(void *arg) {
+    const world *w = arg;
+    (void)snprintf(copy_path, sizeof copy_path, "%s-copy", path);
+    uar_status status = uar_backup_to_sync(w->rt, copy_path, NULL, NULL);
+    bool is_there = access(copy_path, F_OK) == 0;
+    FAULT_EXPECT((status == UAR_OK) == is_there, "a backup that answers %s left a file: %d", uar_status_name(status),
+                 is_there);
+    if (is_there) store_files_remove(copy_path);
+    return status;
+}
+
+static uar_status act_maintain(void *arg) {
+    const world *w = arg;
+    uar_store_care care;
+    uar_care_options options;
+    uar_care_options_init(&options);
+    uar_store_care_init(&care);
+    uar_status status = uar_store_maintain_sync(&care, w->rt, &options, NULL, NULL);
+    if (status == UAR_OK) {
+        FAULT_EXPECT(care.bytes_after > 0, "nothing was measured");
+        options.whole = true;
+        status = uar_store_maintain_sync(&care, w->rt, &options, NULL, NULL);
+    }
+    return status;
+}
+
+static uar_status act_verify(void *arg) {
+    const world *w = arg;
+    uar_store_check check;
+    uar_store_check_init(&check);
+    check.records = 77;
+    uar_status status = uar_store_verify_sync(&check, w->rt, NULL, NULL, NULL, NULL);
+    FAULT_EXPECT(status == UAR_OK || check.records == 77, "a failed check touched its output");
+    FAULT_EXPECT(check.lost == 0, "%llu records are lost for want of memory", (unsigned long long)check.lost);
+    return status;
+}
+
+static uar_status act_suspend(void *arg) {
+    const world *w = arg;
+    uar_status status = uar_runtime_suspend(w->rt, 5000, NULL);
+    return status == UAR_OK ? uar_runtime_resume(w->rt, NULL) : status;
+}
+
+static uar_status act_check_file(void *arg) {
+    (void)arg;
+    uar_store_check check;
+    uar_store_check_init(&check);
+    uar_status status = uar_sqlite_check(&check, path, NULL, NULL, NULL, NULL, NULL);
+    FAULT_EXPECT(status != UAR_OK || (check.records > 0 && check.lost == 0), "the check saw something else");
+    return status;
+}
+
+static uar_status act_repair_file(void *arg) {
+    (void)arg;
+    uar_store_repair report;
+    uar_store_repair_init(&report);
+    uar_status status = uar_sqlite_repair(&report, path, NULL, NULL, NULL, NULL, NULL);
+    FAULT_EXPECT(status != UAR_OK || report.lost == 0, "a repair lost a record");
+    if (report.replaced) {
+        char aside[160];
+        (void)snprintf(aside, sizeof aside, "%s%s", path, report.aside);
+        (void)unlink(aside);
+    }
+    return status;
+}
+
+/* A store that has lost an index: nothing else is lost, but it must be rebuilt. */
+static void *open_hurt(fault_port *port) {
+    world *w = open_closed(port);
+    sqlite3 *db = NULL;
+    bool hurt = sqlite3_open(path, &db) == SQLITE_OK &&
+                sqlite3_exec(db, "DROP INDEX record_sort", NULL, NULL, NULL) == SQLITE_OK;
+    FAULT_EXPECT(hurt, "the store could not be hurt");
+    (void)sqlite3_close(db);
+    return w;
+}
+
+static uar_status repair_hurt(void *arg, uar_status was) {
+    (void)was;
+    return act_repair_file(arg);
+}
+
 static void inspect(void *arg, uar_status status) {
     (void)status;
     world *w = arg;
@@ -95,6 +181,14 @@ static void inspect(void *arg, uar_status status) {
     end_runs(w);
     check_events(w);
     check_store(w);
+}
+
+/* What could not go on for want of memory goes on when there is some. */
+static void inspect_resumed(void *arg, uar_status status) {
+    const world *w = arg;
+    uar_status resumed = uar_runtime_resume(w->rt, NULL);
+    FAULT_EXPECT(resumed == UAR_OK, "a later resume answers %s", uar_status_name(resumed));
+    inspect(arg, status);
 }
 
 static void check_file(void) {
@@ -128,6 +222,12 @@ static sweep_scenario scenarios[] = {
     { "sqlite_plain", open_built, act_plain, inspect, NULL, close_and_reopen, 90 },
     { "sqlite_tool", open_used, act_tool, inspect, NULL, close_and_reopen, 90 },
     { "sqlite_lists", open_used, act_lists, inspect, NULL, close_and_reopen, 60 },
+    { "sqlite_backup", open_used, act_backup, inspect, NULL, close_and_reopen, 60 },
+    { "sqlite_maintain", open_used, act_maintain, inspect, NULL, close_and_reopen, 60 },
+    { "sqlite_verify", open_used, act_verify, inspect, NULL, close_and_reopen, 60 },
+    { "sqlite_suspend", open_used, act_suspend, inspect_resumed, NULL, close_and_reopen, 60 },
+    { "sqlite_check_file", open_closed, act_check_file, NULL, NULL, close_and_reopen, 60 },
+    { "sqlite_repair_file", open_hurt, act_repair_file, NULL, repair_hurt, close_and_reopen, 60 },
 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))

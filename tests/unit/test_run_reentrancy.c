@@ -110,6 +110,9 @@ static void try_plain_records(prober *p, uar_runtime *rt) {
     PLAIN_WORKS(uar_setting_put(rt, "local", "k", uar_str_of("1"), count_reply, p, NULL));
     PLAIN_WORKS(uar_counter_add(rt, "local", "n", 1, count_reply, p, NULL));
     PLAIN_WORKS(uar_counter_load(rt, "local", "n", count_reply, p, NULL));
+    PLAIN_WORKS(uar_backup_to(rt, "/tmp/no/such/folder/copy", NULL, count_reply, p, NULL));
+    PLAIN_WORKS(uar_store_maintain(rt, NULL, NULL, count_reply, p, NULL));
+    PLAIN_WORKS(uar_store_verify(rt, NULL, NULL, NULL, count_reply, p, NULL));
 }
 
 static void try_waiting_records(prober *p, uar_runtime *rt) {
@@ -130,6 +133,13 @@ static void try_waiting_records(prober *p, uar_runtime *rt) {
     CALL_WAITS(uar_setting_put_sync(&reply, rt, "local", "k", uar_str_of("1"), NULL));
     CALL_WAITS(uar_counter_add_sync(&reply, rt, "local", "n", 1, NULL));
     CALL_WAITS(uar_counter_load_sync(&reply, rt, "local", "n", NULL));
+    uar_store_care care = { .size = UAR_STORE_CARE_INIT };
+    uar_store_check check = { .size = UAR_STORE_CHECK_INIT };
+    CALL_WAITS(uar_runtime_suspend(rt, 10, NULL));
+    CALL_WAITS(uar_runtime_resume(rt, NULL));
+    CALL_WAITS(uar_backup_to_sync(rt, "/tmp/no/such/folder/copy", NULL, NULL));
+    CALL_WAITS(uar_store_maintain_sync(&care, rt, NULL, NULL, NULL));
+    CALL_WAITS(uar_store_verify_sync(&check, rt, NULL, NULL, NULL, NULL));
     if (reply != NULL) judge(p, "a reply", UAR_OK, UAR_E_INTERNAL);
 }
 
@@ -241,7 +251,7 @@ static void probe(place where, uar_threading threading) {
         host_rest(h, 5);
     assert_int_equal(atomic_load(&p.probes), 1);
     assert_int_equal(atomic_load(&p.replies), atomic_load(&p.begun));
-    assert_int_equal(atomic_load(&p.begun), where == IN_GET ? 0 : 14);
+    assert_int_equal(atomic_load(&p.begun), where == IN_GET ? 0 : 17);
     if (p.failed) fail_msg("%s", p.fault);
     uar_subscription_free(p.pulled);
     fixture_close(h);
