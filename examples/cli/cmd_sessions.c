@@ -1,4 +1,4 @@
-/* uar sessions list|show: what the store keeps of the conversations of --owner and --user. */
+/* uar sessions: what the store keeps of the conversations of --owner and --user, and what can be done with it. */
 #include "commands.h"
 #include "instant.h"
 #include "json_out.h"
@@ -6,6 +6,8 @@
 #include "pages.h"
 #include "stores.h"
 #include "text.h"
+
+#include <uar/lifecycle.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -147,11 +149,103 @@ static int print_messages(const app *a, uar_runtime *rt, const char *session) {
     return CODE_OK;
 }
 
-int cmd_sessions_show(app *a) {
+/* The runtime, for a command about the session that is its first operand. */
+static int open_for_session(uar_runtime **out, const app *a) {
     const char *session = a->args.operands[0];
     if (!is_host_id(session)) return report(a, UAR_E_NOT_FOUND, NULL, "there is no session '%s'", session);
+    return stores_open(out, a, &(stores_extras){ .with_model = false });
+}
+
+static int report_session(const app *a, const uar_error *err) {
+    const char *session = a->args.operands[0];
+    if (err->code != UAR_E_NOT_FOUND) return report_error(a, err, session);
+    return report(a, err->code, "see 'uar sessions list'", "user '%s': %s: '%s'", a->user, err->message, session);
+}
+
+int cmd_sessions_delete(app *a) {
     uar_runtime *rt = NULL;
-    int code = stores_open(&rt, a, &(stores_extras){ .with_model = false });
+    int code = open_for_session(&rt, a);
+    if (code != CODE_OK) return code;
+    uar_error err = UAR_ERROR_INIT;
+    uar_reply *reply = NULL;
+    const char *session = a->args.operands[0];
+    if (uar_session_delete_sync(&reply, rt, a->owner, a->user, session, &err) != UAR_OK) {
+        code = report_session(a, &err);
+    } else if (a->json) {
+        cJSON *line = cJSON_CreateObject();
+        node_set(line, "session", node_z(session));
+        node_set(line, "outcome", node_z("deleted"));
+        node_set(line, "records", node_whole(reply->number));
+        output_json(line);
+    } else if (!a->quiet) {
+        output_text("deleted\n");
+    }
+    uar_reply_free(reply);
+    stores_close(rt);
+    return code;
+}
+
+int cmd_sessions_rename(app *a) {
+    uar_runtime *rt = NULL;
+    int code = open_for_session(&rt, a);
+    if (code != CODE_OK) return code;
+    uar_error err = UAR_ERROR_INIT;
+    uar_reply *reply = NULL;
+    const char *name = a->args.operands[1][0] != '\0' ? a->args.operands[1] : NULL;
+    if (uar_session_rename_sync(&reply, rt, a->owner, a->user, a->args.operands[0], name, &err) != UAR_OK)
+        code = report_session(a, &err);
+    else if (a->json || !a->quiet)
+        print_session(a, &reply->sessions[0]);
+    uar_reply_free(reply);
+    stores_close(rt);
+    return code;
+}
+
+static uar_status print_line(void *ctx, uar_str line) {
+    (void)ctx;
+    return output_bytes(line.ptr, line.len) && output_bytes("\n", 1) ? UAR_OK : UAR_E_IO;
+}
+
+int cmd_sessions_export(app *a) {
+    uar_runtime *rt = NULL;
+    int code = open_for_session(&rt, a);
+    if (code != CODE_OK) return code;
+    uar_error err = UAR_ERROR_INIT;
+    uar_reply *reply = NULL;
+    const uar_export_options options = { UAR_EXPORT_OPTIONS_INIT, .contents = args_has(&a->args, "contents") };
+    uar_status status =
+        uar_session_export_sync(&reply, rt, a->owner, a->user, a->args.operands[0], &options, print_line, NULL, &err);
+    if (status != UAR_OK && output_fault() == 0) code = report_session(a, &err);
+    uar_reply_free(reply);
+    stores_close(rt);
+    return code;
+}
+
+int cmd_sessions_branch(app *a) {
+    const char *number = args_get(&a->args, "at");
+    uar_branch_options options = { UAR_BRANCH_OPTIONS_INIT, .session = a->args.operands[1] };
+    options.text = args_get(&a->args, "text");
+    options.name = args_get(&a->args, "name");
+    if (number != NULL && (!parse_number(&options.number, number, INT64_MAX) || options.number == 0))
+        return report_usage(a, NULL, "--at takes the number of a message, not '%s'", number);
+    uar_runtime *rt = NULL;
+    int code = open_for_session(&rt, a);
+    if (code != CODE_OK) return code;
+    uar_error err = UAR_ERROR_INIT;
+    uar_reply *reply = NULL;
+    if (uar_session_branch_sync(&reply, rt, a->owner, a->user, a->args.operands[0], &options, &err) != UAR_OK)
+        code = report_session(a, &err);
+    else
+        print_session(a, &reply->sessions[0]);
+    uar_reply_free(reply);
+    stores_close(rt);
+    return code;
+}
+
+int cmd_sessions_show(app *a) {
+    const char *session = a->args.operands[0];
+    uar_runtime *rt = NULL;
+    int code = open_for_session(&rt, a);
     if (code != CODE_OK) return code;
     uar_error err = UAR_ERROR_INIT;
     uar_reply *reply = NULL;

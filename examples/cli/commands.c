@@ -119,6 +119,18 @@ static const option compress_options[] = {
     OPTIONS_END,
 };
 
+static const option export_options[] = {
+    { "contents", NULL, "the contents of attachments too" },
+    OPTIONS_END,
+};
+
+static const option branch_options[] = {
+    { "at", "N", "up to message N (default: all)" },
+    { "text", "TEXT", "what message N says instead" },
+    { "name", "NAME", "name of the new session" },
+    OPTIONS_END,
+};
+
 static const option import_options[] = {
     { "verbatim", NULL, "merge nothing: each line becomes a record with its id and times" },
     OPTIONS_END,
@@ -143,12 +155,20 @@ static const command commands[] = {
     LATER("runs", "settle", "RUN CALL"),
     LATER("runs", "fork", "RUN"),
     LATER("runs", "replay", "RUN"),
-    GROUP("sessions", "look at sessions"),
+    GROUP("sessions", "look at sessions, and look after them"),
     { "sessions", "list", "", 0, 0, "sessions of the user", { page_options }, cmd_sessions_list },
     { "sessions", "show", "SESSION", 1, 1, "messages of a session", { NULL }, cmd_sessions_show },
-    LATER("sessions", "delete", "SESSION"),
-    LATER("sessions", "rename", "SESSION NAME"),
-    LATER("sessions", "export", "SESSION"),
+    { "sessions", "delete", "SESSION", 1, 1, "delete it with all that belongs to it", { NULL }, cmd_sessions_delete },
+    { "sessions", "rename", "SESSION NAME", 2, 2, "give it a name; \"\" takes it away", { NULL }, cmd_sessions_rename },
+    { "sessions", "export", "SESSION", 1, 1, "lines of JSON", { export_options }, cmd_sessions_export },
+    { "sessions",
+      "branch",
+      "SESSION NEW",
+      2,
+      2,
+      "begin a new one as this one did",
+      { branch_options },
+      cmd_sessions_branch },
     GROUP("memory", "write, search and look after memory"),
     { "memory", "add", "TEXT", 1, 1, "write a record", { draft_options, operator_options }, cmd_memory_add },
     { "memory", "get", "ID", 1, 1, "one record", { operator_options }, cmd_memory_get },

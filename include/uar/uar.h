@@ -6,8 +6,10 @@
 #ifndef UAR_UAR_H
 #define UAR_UAR_H
 
+#include <uar/attachments.h>
 #include <uar/base.h>
 #include <uar/event.h>
+#include <uar/lifecycle.h>
 #include <uar/memory.h>
 #include <uar/memory_async.h>
 #include <uar/memory_graph.h>

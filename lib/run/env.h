@@ -1,7 +1,7 @@
 /*
  * What every run of a runtime shares: doors, services, limits, and which sessions are being written.
  *
- * Immutable once built, but for `sessions` (under `lock`). Reference-counted: the runtime and each run hold one, so that a
+ * Immutable once built, but for `sessions` and `dead` (under `lock`). Reference-counted: the runtime and each run hold one, so that a
  * late callback finds what it needs. Lock order: a leaf.
  */
 #ifndef UAR_LIB_RUN_ENV_H
@@ -21,6 +21,19 @@
 #include "tool/registry.h"
 
 struct run;
+
+/* Instances that were found dead, with the heartbeat that they died at: who asks again needn't watch again. */
+#define GRAVES_MAX 32
+typedef struct grave {
+    uar_uuid instance; /* none: free */
+    uint64_t beat;     /* revision of its heartbeat */
+    uint64_t since;    /* monotonic ms when that was first seen */
+} grave;
+
+typedef struct graveyard {
+    grave graves[GRAVES_MAX];
+    size_t next; /* the oldest */
+} graveyard;
 
 typedef struct model_entry {
     uar_model door; /* name points at the copy */
@@ -76,13 +89,16 @@ typedef struct run_env {
     atomic_bool reload_each_step; /* proof: save, free and load the machine after every step */
     run_watch watch;
     mutex lock;
-    map sessions; /* claimed session keys */
+    map sessions;   /* claimed session keys */
+    graveyard dead; /* under lock: instances that were found dead */
 } run_env;
 
 void env_ref(run_env *env);
 void env_unref(run_env *env);
 /* A line for the log door; printf-like as error_set, cut at its length, without content of users or models. No lock held. */
 void env_say(run_env *env, uar_log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* What env_claim calls a session, in the arena; ptr NULL on out of memory. */
+uar_str env_session_key(arena *ar, uar_str owner, uar_str user, uar_str session);
 /* One writer a session in this process; `key` names owner, user and session. UAR_E_BUSY, UAR_E_NOMEM. */
 uar_status env_claim(run_env *env, uar_str key);
 void env_disclaim(run_env *env, uar_str key);                   /* needs no memory */

@@ -7,6 +7,7 @@
 
 static void fire(void *arg);
 static void beat_done(store_op *op);
+static void look(pulse *p);
 
 uar_status pulse_init(pulse *p, const uar_allocator *alloc, timers *clockwork, store *records, uar_uuid instance) {
     memset(p, 0, sizeof *p);
@@ -93,11 +94,55 @@ static bool begin_removal(pulse *p) {
     return true;
 }
 
+/* Under the lock. The record isn't where we left it: somebody took us for dead while we were asleep and removed it, or a beat
+ * was stored whose answer was lost. */
+static bool was_lost(const pulse *p, const store_op *op) {
+    return op->status == UAR_E_CONFLICT && op->call == STORE_COMMIT && !p->removing && !p->closed && !p->looking;
+}
+
+/* With `beating` and `looking` set. */
+static void look(pulse *p) {
+    uar_record key;
+    memset(&key, 0, sizeof key);
+    store_op *op = &p->op;
+    arena_dispose(&op->mem);
+    uar_status status = heartbeat_record(&key, &op->mem, p->instance, 0);
+    op->call = STORE_GET;
+    op->kind = UAR_RECORD_LEASE;
+    op->owner = key.owner;
+    op->id = key.id;
+    if (status == UAR_OK) {
+        store_submit(p->store, op);
+        return;
+    }
+    op->status = status;
+    beat_done(op);
+}
+
+/* Under the lock: where the record is now, to beat on from there. False: the store didn't say. */
+static bool found(pulse *p, const store_op *op) {
+    if (op->call != STORE_GET || p->closed || (op->status != UAR_OK && op->status != UAR_E_NOT_FOUND)) return false;
+    p->revision = op->status == UAR_OK ? op->records->revision : 0;
+    return true;
+}
+
 static void beat_done(store_op *op) {
     pulse *p = op->arg;
     mutex_lock(&p->lock);
+    if (was_lost(p, op)) {
+        p->looking = true;
+        mutex_unlock(&p->lock);
+        look(p);
+        return;
+    }
+    if (p->looking && found(p, op)) {
+        mutex_unlock(&p->lock);
+        beat(p);
+        return;
+    }
+    p->looking = false;
     p->beating = false;
-    if (op->status == UAR_OK && !p->removing) p->revision++;
+    if (op->status == UAR_OK && op->call == STORE_COMMIT && !p->removing) p->revision++;
     pulse_waiter *list = take_waiters(p);
     bool arm = !p->closed && p->users > 0 && !p->armed;
     if (arm) p->armed = true;

@@ -37,6 +37,7 @@ typedef struct pulse {
     bool armed;        /* the timer is armed or firing */
     bool closed;
     bool removing; /* op is the removal, or it is done */
+    bool looking;  /* the record was elsewhere: op asked where, or beats on from there */
 } pulse;
 
 uar_status pulse_init(pulse *p, const uar_allocator *alloc, timers *clockwork, store *records, uar_uuid instance);

@@ -41,6 +41,18 @@ void env_say(run_env *env, uar_log_level level, const char *format, ...) {
     callout_leave(&env->calls, &frame);
 }
 
+uar_str env_session_key(arena *ar, uar_str owner, uar_str user, uar_str session) {
+    const uar_str parts[] = { owner, user, session };
+    size_t len = 0;
+    char *key = arena_alloc(ar, owner.len + user.len + session.len + sizeof parts / sizeof *parts);
+    for (size_t i = 0; key != NULL && i < sizeof parts / sizeof *parts; i++) {
+        memcpy(key + len, parts[i].ptr, parts[i].len);
+        len += parts[i].len;
+        key[len++] = 0x1f;
+    }
+    return uar_str_n(key, key != NULL ? len : 0);
+}
+
 uar_status env_claim(run_env *env, uar_str key) {
     mutex_lock(&env->lock);
     uar_status status = map_get(&env->sessions, key) != NULL ? UAR_E_BUSY : map_put(&env->sessions, key, env);
@@ -94,20 +106,6 @@ void run_unref(run *r) {
     env_unref(env);
 }
 
-/* Made once, so that giving the session back needs no memory. */
-static uar_status make_claim_key(run *r) {
-    const uar_str parts[] = { r->spec.owner, r->spec.user, r->spec.session };
-    buffer key;
-    buffer_init(&key, &r->env->alloc, 1024);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        buffer_append_str(&key, parts[i]);
-        buffer_append_char(&key, 0x1f);
-    }
-    if (key.status == UAR_OK) r->claim_key = arena_str(&r->mem, buffer_str(&key));
-    buffer_dispose(&key);
-    return r->claim_key.ptr != NULL ? UAR_OK : UAR_E_NOMEM;
-}
-
 /* Who it runs for stays borrowed until open_events has copied it. */
 static uar_status copy_spec(run *r, const run_spec *spec) {
     r->spec = *spec;
@@ -118,8 +116,10 @@ static uar_status copy_spec(run *r, const run_spec *spec) {
         if (texts[i]->ptr == NULL) return UAR_E_NOMEM;
     }
     r->spec.input = uar_str_of(NULL); /* the machine has it */
-    uar_status status = make_claim_key(r);
-    return status == UAR_OK ? record_key(&r->session_key, &r->mem, r->spec.user, r->spec.session) : status;
+    /* Made once, so that giving the session back needs no memory. */
+    r->claim_key = env_session_key(&r->mem, r->spec.owner, r->spec.user, r->spec.session);
+    if (r->claim_key.ptr == NULL) return UAR_E_NOMEM;
+    return record_key(&r->session_key, &r->mem, r->spec.user, r->spec.session);
 }
 
 static uar_status open_events(run *r) {

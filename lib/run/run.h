@@ -11,6 +11,7 @@
 #define UAR_LIB_RUN_RUN_H
 
 #include "run/env.h"
+#include "run/watch.h"
 
 typedef struct run run;
 
@@ -83,11 +84,8 @@ typedef struct admission {
     store_op op;
     letter letter;
     pulse_waiter waiter;
-    run_timer timer;      /* between two looks at another instance's heartbeat */
-    uar_uuid holder;      /* of the lease */
-    uint64_t holder_beat; /* revision of its heartbeat when it was first seen */
-    bool holder_seen;
-    uint64_t watching_since; /* monotonic ms */
+    run_timer timer; /* between two looks at another instance's heartbeat */
+    watch holder;    /* of the lease */
 } admission;
 
 typedef struct run_spec {
@@ -128,6 +126,11 @@ struct run {
     uar_str claim_key;    /* names the session among those that this process writes */
     uar_str session_key;
     uar_session session_now; /* as stored, kept up to date with each save */
+    session_life session_life;
+    uar_uuid stands_on;  /* newest message that was read: the turn is stored only if it is still there; none: none */
+    uint64_t stands_at;  /* revision of its record */
+    uar_uuid taken_from; /* dead instance whose lease this run took over; none: none */
+    uint64_t taken_beat; /* revision of its heartbeat */
     uint64_t lease_revision, run_revision, checkpoint_revision;
     uar_str agent_instructions;
     const model_entry *model;

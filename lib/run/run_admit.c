@@ -10,8 +10,6 @@
 #include "base/str.h"
 #include "run/run.h"
 
-/* Between two looks at another instance's heartbeat. */
-#define WATCH_MS 250
 /* Messages of a session that are read back for the context. */
 #define HISTORY_MAX 400
 #define HISTORY_PAGE 100
@@ -100,21 +98,15 @@ static void pulse_ready(pulse_waiter *w, uar_status status) {
 
 /* ---- stages ---- */
 
-static uar_str instance_key(char out[64], uar_uuid instance) {
-    memcpy(out, "instance:", 9);
-    uar_uuid_format(out + 9, instance);
-    return uar_str_of(out);
-}
-
 static void ask(run *r, admit_stage stage) {
-    char key[64];
+    char key[WATCH_KEY_MAX];
     r->admission->stage = stage;
     switch (stage) {
     case ADMIT_PULSE: break;
     case ADMIT_SESSION: submit_get(r, UAR_RECORD_SESSION, r->spec.owner, r->session_key); break;
     case ADMIT_LEASE: submit_get(r, UAR_RECORD_LEASE, r->spec.owner, r->session_key); break;
     case ADMIT_WATCH:
-        submit_get(r, UAR_RECORD_LEASE, STR(UAR_SYSTEM_OWNER), instance_key(key, r->admission->holder));
+        submit_get(r, UAR_RECORD_LEASE, STR(UAR_SYSTEM_OWNER), watch_key(key, r->admission->holder.instance));
         break;
     case ADMIT_AGENT: submit_get(r, UAR_RECORD_AGENT, r->spec.owner, r->spec.agent); break;
     case ADMIT_MESSAGES: submit_messages(r); break;
@@ -130,7 +122,9 @@ static void got_session(run *r) {
         return;
     } else {
         uar_error err = UAR_ERROR_INIT;
-        uar_status status = session_decode(&r->session_now, &r->mem, op->records, &err);
+        uar_status status = session_decode_whole(&r->session_now, &r->session_life, &r->mem, op->records, &err);
+        if (status == UAR_OK && r->session_life.mark != SESSION_LIVE)
+            status = error_set(&err, UAR_E_BUSY, "this session is being deleted or made; try again");
         if (status != UAR_OK) {
             refuse(r, status, uar_str_of(err.message));
             return;
@@ -160,8 +154,7 @@ static void got_lease(run *r) {
         ask(r, ADMIT_AGENT);
         return;
     }
-    r->admission->holder = held.instance;
-    r->admission->watching_since = clock_mono(&r->env->clock);
+    watch_begin(&r->admission->holder, held.instance);
     ask(r, ADMIT_WATCH);
 }
 
@@ -175,25 +168,20 @@ static void look_again(run *r, run_timer *t) {
 
 static void got_beat(run *r) {
     admission *a = r->admission;
-    if (a->op.status == UAR_E_NOT_FOUND) {
-        ask(r, ADMIT_AGENT);
-        return;
-    }
-    if (a->op.status != UAR_OK) {
+    bool is_there = a->op.status == UAR_OK;
+    if (!is_there && a->op.status != UAR_E_NOT_FOUND) {
         refuse_op(r);
         return;
     }
-    uint64_t beat = a->op.records->revision;
-    if (a->holder_seen && beat != a->holder_beat) {
-        refuse(r, UAR_E_BUSY, STR("another process has this session open"));
-        return;
-    }
-    a->holder_seen = true;
-    a->holder_beat = beat;
-    if (clock_mono(&r->env->clock) - a->watching_since >= PULSE_DEAD_MS)
+    switch (watch_look(r->env, &a->holder, is_there ? a->op.records->revision : 0)) {
+    case WATCH_ON: run_timer_start(&a->timer, WATCH_MS); break;
+    case WATCH_ALIVE: refuse(r, UAR_E_BUSY, STR("another process has this session open")); break;
+    case WATCH_DEAD:
+        r->taken_from = a->holder.instance;
+        r->taken_beat = a->holder.beat;
         ask(r, ADMIT_AGENT);
-    else
-        run_timer_start(&a->timer, WATCH_MS);
+        break;
+    }
 }
 
 static bool choose_model(run *r, const uar_agent *agent) {
@@ -268,6 +256,10 @@ static void got_messages(run *r) {
             refuse(r, status, err.code != UAR_OK ? uar_str_of(err.message) : uar_str_of(uar_status_text(status)));
             return;
         }
+    }
+    if (op->record_count > 0) {
+        r->stands_on = r->history[r->history_count - 1].id;
+        r->stands_at = op->records[op->record_count - 1].revision;
     }
     if (op->record_count == HISTORY_PAGE)
         ask(r, ADMIT_MESSAGES);

@@ -13,8 +13,8 @@
 #include "run/run.h"
 
 #define DOCUMENT_MAX ((size_t)256 << 20)
-/* Lease, session, run, open-run index, checkpoint, the message. */
-#define FIXED_WRITES 6
+/* Lease, what the turn stands on, session, run, open-run index, checkpoint, the message. */
+#define FIXED_WRITES 7
 
 /* One commit, from its making to its answer. On the heap, so that a run that waits holds nothing of what it wrote. */
 typedef struct saving {
@@ -51,6 +51,19 @@ static void write_lease(saving *s) {
     uar_write *w = add(s, takes || gives ? UAR_WRITE_PUT : UAR_WRITE_CHECK, r->lease_revision);
     lease l = { .instance = r->env->instance, .run = r->id, .held = !gives };
     note(s, lease_record(&w->record, s->mem, r->spec.owner, r->session_key, &l));
+}
+
+/* A lease that was deleted with its session and made anew may be at the same revision again; a message never comes back. */
+static void check_ground(saving *s) {
+    run *r = s->r;
+    if (s->kind != SAVE_TURN || uar_uuid_is_none(r->stands_on)) return;
+    char id[UAR_UUID_TEXT];
+    uar_uuid_format(id, r->stands_on);
+    uar_write *w = add(s, UAR_WRITE_CHECK, r->stands_at);
+    w->record.kind = UAR_RECORD_MESSAGE;
+    w->record.owner = arena_str(s->mem, r->spec.owner);
+    w->record.id = arena_str(s->mem, uar_str_of(id));
+    if (w->record.owner.ptr == NULL || w->record.id.ptr == NULL) note(s, UAR_E_NOMEM);
 }
 
 static void write_open_run(saving *s) {
@@ -253,7 +266,7 @@ static void write_session(saving *s) {
     /* The numbers of results that are still to come are taken with the calls. */
     if (s->kind == SAVE_CALLS) s->session.last_number = s->r->machine.last_number + 1 + s->r->machine.draft.call_count;
     uar_write *w = add(s, UAR_WRITE_PUT, s->r->session_now.revision);
-    note(s, session_record(&w->record, s->mem, &s->session));
+    note(s, session_record_whole(&w->record, s->mem, &s->session, &s->r->session_life));
     w->record.created_ms = s->session.created_ms;
     s->session_write = w;
 }
@@ -289,6 +302,7 @@ static void take_over(run *r, saving *s) {
     if (s->kind != SAVE_END) r->checkpoint_revision++;
     for (size_t i = 0; i < s->message_count; i++)
         remember(r, &s->messages[i]);
+    if (s->kind == SAVE_TURN && !uar_uuid_is_none(r->taken_from)) watch_bury(r->env, r->taken_from, r->taken_beat);
 }
 
 static void saving_free(saving *s) {
@@ -338,6 +352,7 @@ void run_save(run *r, save_kind kind) {
     }
     collect_messages(s);
     write_lease(s);
+    check_ground(s);
     write_session(s);
     write_messages(s);
     write_run(s);

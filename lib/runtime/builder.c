@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "base/struct_in.h"
 #include "event/subscription.h"
-#include "runtime/runtime.h"
+#include "runtime/recovery.h"
 
 #define DEFAULT_STEPS 32
 #define DEFAULT_PARALLEL 8
@@ -364,10 +364,12 @@ uar_status uar_builder_build(uar_runtime **out, uar_builder *b, uar_error *err) 
         out == NULL ? error_set(err, UAR_E_INVALID, "there is nowhere to put the runtime") : check(b, err);
     if (status == UAR_OK) {
         status = build(b, err);
-        if (status == UAR_OK)
+        if (status == UAR_OK) {
+            recovery_begin(b->rt);
             *out = b->rt;
-        else
+        } else {
             (void)uar_runtime_close(b->rt, UAR_CLOSE_PARK, 0);
+        }
         b->rt = NULL;
     }
     builder_free(b);

@@ -23,19 +23,23 @@ static bool set_cursor(request *q) {
 
 /* ---- sessions ---- */
 
+/* Those that are deleted or not born yet are not there. */
 static void decode_sessions(request *q) {
     uar_session *list = items(q, q->op.record_count, sizeof *list);
     if (list == NULL) return;
+    size_t count = 0;
     for (size_t i = 0; i < q->op.record_count; i++) {
         uar_error fault = UAR_ERROR_INIT;
-        uar_status status = session_decode(&list[i], request_mem(q), &q->op.records[i], &fault);
-        if (status != UAR_OK) {
+        uar_status status = session_decode(&list[count], request_mem(q), &q->op.records[i], &fault);
+        bool hides = status == UAR_E_NOT_FOUND && q->op.call == STORE_LIST;
+        if (status != UAR_OK && !hides) {
             request_end(q, status, fault.message);
             return;
         }
+        if (!hides) count++;
     }
     q->box->reply.sessions = list;
-    q->box->reply.count = q->op.record_count;
+    q->box->reply.count = count;
     request_end(q, UAR_OK, NULL);
 }
 
@@ -131,13 +135,27 @@ static void decode_messages(request *q) {
     request_end(q, UAR_OK, NULL);
 }
 
+/* False: the request has ended. */
+static bool session_is_there(request *q) {
+    uar_error fault = UAR_ERROR_INIT;
+    uar_session s;
+    uar_status status = q->op.status;
+    if (status == UAR_E_NOT_FOUND)
+        error_set(&fault, status, "there is no such session");
+    else if (!request_went_well(q))
+        return false;
+    else
+        status = session_decode(&s, request_mem(q), q->op.records, &fault);
+    if (status == UAR_OK) return true;
+    request_end(q, status, fault.message);
+    return false;
+}
+
 static void step_message_list(request *q) {
     switch (q->stage++) {
     case 0: request_get(q, UAR_RECORD_SESSION, q->owner, q->id); break;
     case 1:
-        if (q->op.status == UAR_E_NOT_FOUND)
-            request_end(q, UAR_E_NOT_FOUND, "there is no such session");
-        else if (request_went_well(q))
+        if (session_is_there(q))
             request_list(q, UAR_RECORD_MESSAGE, q->owner, q->id, UAR_ORDER_SORT, q->number, q->limit);
         break;
     default:

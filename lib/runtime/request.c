@@ -34,6 +34,11 @@ static void request_free(request *q) {
     env_unref(env);
 }
 
+static void dispose_state(request *q) {
+    if (q->dispose != NULL) q->dispose(q);
+    q->dispose = NULL;
+}
+
 static void wake(void *arg);
 
 request *request_new(uar_runtime *rt, bool waits, void (*step)(request *q), uar_error *err) {
@@ -63,6 +68,7 @@ request *request_new(uar_runtime *rt, bool waits, void (*step)(request *q), uar_
 }
 
 uar_status request_refuse(request *q, uar_status status, const char *what, uar_error *err) {
+    dispose_state(q);
     uar_reply_free(&q->box->reply);
     request_free(q);
     return error_set(err, status, "%s", what);
@@ -115,18 +121,18 @@ static void take_step(void *arg) {
     q->step(q);
 }
 
-static void post_step(request *q) {
+void request_post(request *q) {
     q->task.fn = take_step;
     q->task.arg = q;
     q->rt->env.executor.post(q->rt->env.executor.ctx, &q->task, false);
 }
 
 static void wake(void *arg) {
-    post_step(arg);
+    request_post(arg);
 }
 
 static void op_done(store_op *op) {
-    post_step(op->arg);
+    request_post(op->arg);
 }
 
 void request_submit(request *q) {
@@ -213,6 +219,7 @@ static void tell_waiter(request_waiter *w) {
 void request_end(request *q, uar_status status, const char *message) {
     uar_reply *reply = &q->box->reply;
     reply->status = status;
+    dispose_state(q);
     if (status != UAR_OK) {
         error_set(&reply->error, status, "%s", message != NULL ? message : uar_status_text(status));
         reply->count = 0;
@@ -233,7 +240,7 @@ uar_status request_begin(request *q, const uar_error *fault, uar_reply_fn done, 
     if (done == NULL) return request_refuse(q, UAR_E_INVALID, "done is NULL", err);
     q->done = done;
     q->ctx = ctx;
-    post_step(q);
+    request_post(q);
     return UAR_OK;
 }
 
@@ -258,7 +265,7 @@ uar_status request_wait_for(request *q, const uar_error *fault, uar_reply **out,
         return request_refuse(q, UAR_E_NOMEM, "out of memory", err);
     }
     q->waiter = &w;
-    post_step(q);
+    request_post(q);
     wait_for(q, &w);
     condition_dispose(&w.done);
     mutex_dispose(&w.lock);

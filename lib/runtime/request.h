@@ -37,7 +37,8 @@ struct request {
     uar_str owner, user, session, id, value;
     uint64_t number;
     size_t limit;
-    void *state; /* of calls that take several steps */
+    void *state;                 /* of calls that take several steps */
+    void (*dispose)(request *q); /* optional: frees what state holds elsewhere, just before the request ends */
     uint32_t tries;
 };
 
@@ -61,6 +62,8 @@ void request_get(request *q, uint32_t kind, uar_str owner, uar_str id);
 void request_list(request *q, uint32_t kind, uar_str owner, uar_str parent, uar_list_order order, uint64_t after,
                   size_t limit);
 void request_put(request *q, const uar_record *record, uint64_t expected);
+/* Step again, soon. Any thread. */
+void request_post(request *q);
 /* What q->op says already. */
 void request_submit(request *q);
 void request_sleep(request *q, uint32_t ms);

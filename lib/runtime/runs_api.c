@@ -4,30 +4,26 @@
  * A record that says `running` is believed only if its instance lives: this one if it has the run open, another one if its
  * heartbeat moves while it is watched (at most PULSE_DEAD_MS). Else it reads as interrupted. Owns nothing.
  */
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "run/watch.h"
+#include "runtime/deleted.h"
 #include "runtime/request.h"
 
-#define WATCH_MS 200
 /* Instances that are told apart in one reply; records of more are taken for interrupted ones of the last. */
 #define INSTANCES_MAX 64
 
-typedef enum instance_life { LIFE_UNKNOWN, LIFE_ALIVE, LIFE_DEAD } instance_life;
-
 typedef struct watched {
-    uar_uuid instance;
-    uint64_t beat;
-    bool seen;
-    instance_life life;
+    watch watch;
+    watch_verdict verdict;
 } watched;
 
 typedef struct run_watcher {
+    deleted deleted;
     uar_run_info *runs; /* the reply's */
     size_t count;
     watched list[INSTANCES_MAX];
     size_t watched_count, at;
-    uint64_t since;
 } run_watcher;
 
 static bool looks_open(const uar_run_info *info) {
@@ -36,7 +32,7 @@ static bool looks_open(const uar_run_info *info) {
 
 static watched *watched_of(run_watcher *w, uar_uuid instance) {
     for (size_t i = 0; i < w->watched_count; i++)
-        if (uar_uuid_equal(w->list[i].instance, instance)) return &w->list[i];
+        if (uar_uuid_equal(w->list[i].watch.instance, instance)) return &w->list[i];
     return NULL;
 }
 
@@ -52,7 +48,7 @@ static void finish(request *q) {
         if (!looks_open(info)) continue;
         const watched *seen = watched_of(w, info->instance);
         bool own = uar_uuid_equal(info->instance, q->rt->env.instance);
-        bool alive = own ? is_open_here(q, info->run) : seen != NULL && seen->life == LIFE_ALIVE;
+        bool alive = own ? is_open_here(q, info->run) : seen != NULL && seen->verdict == WATCH_ALIVE;
         if (alive) continue;
         info->state = UAR_RUN_INTERRUPTED;
         if (info->reason.len == 0) info->reason = STR("its process ended");
@@ -65,19 +61,18 @@ static void finish(request *q) {
 /* Looks at the next instance that isn't decided, or waits a little, or ends. */
 static void look_on(request *q) {
     run_watcher *w = q->state;
-    char key[64] = "instance:";
-    while (w->at < w->watched_count && w->list[w->at].life != LIFE_UNKNOWN)
+    char key[WATCH_KEY_MAX];
+    while (w->at < w->watched_count && w->list[w->at].verdict != WATCH_ON)
         w->at++;
     if (w->at < w->watched_count) {
-        uar_uuid_format(key + 9, w->list[w->at].instance);
         q->stage = 2;
-        request_get(q, UAR_RECORD_LEASE, STR(UAR_SYSTEM_OWNER), uar_str_of(key));
+        request_get(q, UAR_RECORD_LEASE, STR(UAR_SYSTEM_OWNER), watch_key(key, w->list[w->at].watch.instance));
         return;
     }
     bool open = false;
     for (size_t i = 0; i < w->watched_count; i++)
-        open = open || w->list[i].life == LIFE_UNKNOWN;
-    if (!open || clock_mono(&q->rt->env.clock) - w->since >= PULSE_DEAD_MS) {
+        open = open || w->list[i].verdict == WATCH_ON;
+    if (!open) {
         finish(q);
         return;
     }
@@ -89,16 +84,10 @@ static void look_on(request *q) {
 static void got_beat(request *q) {
     run_watcher *w = q->state;
     watched *one = &w->list[w->at++];
-    if (q->op.status == UAR_E_NOT_FOUND) {
-        one->life = LIFE_DEAD;
-    } else if (!request_went_well(q)) {
-        return;
-    } else {
-        uint64_t beat = q->op.records->revision;
-        if (one->seen && beat != one->beat) one->life = LIFE_ALIVE;
-        one->seen = true;
-        one->beat = beat;
-    }
+    if (q->op.status != UAR_E_NOT_FOUND && !request_went_well(q)) return;
+    one->verdict = watch_look(&q->rt->env, &one->watch, q->op.status == UAR_OK ? q->op.records->revision : 0);
+    if (one->verdict == WATCH_DEAD && one->watch.is_long_dead)
+        watch_bury(&q->rt->env, one->watch.instance, one->watch.beat);
     look_on(q);
 }
 
@@ -111,22 +100,22 @@ static bool keep_run(request *q, run_watcher *w, const uar_record *record) {
         return false;
     }
     if (!uar_str_equal(info->user, q->user)) return true; /* another user's: not to be seen */
+    if (deleted_has(&w->deleted, q, info->user, info->session)) return true;
     w->count++;
-    bool foreign = looks_open(info) && !uar_uuid_equal(info->instance, q->rt->env.instance);
+    bool foreign =
+        looks_open(info) && !uar_uuid_equal(info->instance, q->rt->env.instance) && !q->rt->env.single_process;
     if (foreign && watched_of(w, info->instance) == NULL && w->watched_count < INSTANCES_MAX)
-        w->list[w->watched_count++].instance = info->instance;
+        watch_begin(&w->list[w->watched_count++].watch, info->instance);
     return true;
 }
 
 static void got_runs(request *q) {
-    run_watcher *w = arena_zeroed(request_mem(q), 1, sizeof *w);
-    if (w != NULL) w->runs = arena_zeroed(request_mem(q), q->op.record_count + 1, sizeof *w->runs);
-    if (w == NULL || w->runs == NULL) {
+    run_watcher *w = q->state;
+    w->runs = arena_zeroed(request_mem(q), q->op.record_count + 1, sizeof *w->runs);
+    if (w->runs == NULL) {
         request_end(q, UAR_E_NOMEM, "out of memory");
         return;
     }
-    q->state = w;
-    w->since = clock_mono(&q->rt->env.clock);
     for (size_t i = 0; i < q->op.record_count; i++)
         if (!keep_run(q, w, &q->op.records[i])) return;
     if (q->op.call == STORE_LIST && q->op.record_count == q->limit) {
@@ -142,10 +131,30 @@ static void got_runs(request *q) {
         look_on(q);
 }
 
-/* 0: read · 1: got the records · 2: got a heartbeat · 3: waited */
+/* The first step of each call here: which sessions are being deleted. */
+static void ask_deleted(request *q) {
+    run_watcher *w = arena_zeroed(request_mem(q), 1, sizeof *w);
+    q->state = w;
+    if (w == NULL)
+        request_end(q, UAR_E_NOMEM, "out of memory");
+    else
+        deleted_ask(&w->deleted, q);
+}
+
+static bool got_deleted(request *q) {
+    run_watcher *w = q->state;
+    return deleted_got(&w->deleted, q);
+}
+
+/* 0: what is being deleted · 4: read · 1: got the records · 2: got a heartbeat · 3: waited */
 static void step_runs(request *q, bool one) {
     switch (q->stage) {
     case 0:
+        q->stage = 4;
+        ask_deleted(q);
+        break;
+    case 4:
+        if (!got_deleted(q)) break;
         q->stage = 1;
         if (one)
             request_get(q, UAR_RECORD_RUN, q->owner, q->id);
@@ -222,20 +231,25 @@ uar_status uar_run_list_sync(uar_reply **out, uar_runtime *rt, const char *owner
 
 /* ---- checkpoints ---- */
 
-/* 0: read the run, to see whose it is · 1: read its checkpoint · 2: done */
+/* 0: what is being deleted · 1: read the run, to see whose it is · 2: read its checkpoint · 3: done */
 static void step_checkpoint(request *q) {
     uar_error fault = UAR_ERROR_INIT;
     uar_run_info info;
     uar_status status;
+    const run_watcher *w = q->state;
     switch (q->stage++) {
-    case 0: request_get(q, UAR_RECORD_RUN, q->owner, q->id); break;
+    case 0: ask_deleted(q); break;
     case 1:
+        if (got_deleted(q)) request_get(q, UAR_RECORD_RUN, q->owner, q->id);
+        break;
+    case 2:
         if (q->op.status != UAR_OK && q->op.status != UAR_E_NOT_FOUND) {
             (void)request_went_well(q);
             break;
         }
         status = q->op.status == UAR_OK ? run_decode(&info, request_mem(q), q->op.records, &fault) : UAR_E_NOT_FOUND;
-        if (status == UAR_OK && uar_str_equal(info.user, q->user))
+        if (status == UAR_OK && uar_str_equal(info.user, q->user) &&
+            !deleted_has(&w->deleted, q, info.user, info.session))
             request_get(q, UAR_RECORD_CHECKPOINT, q->owner, q->id);
         else if (status == UAR_OK || status == UAR_E_NOT_FOUND)
             request_end(q, UAR_E_NOT_FOUND, "there is no such run");

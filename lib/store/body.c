@@ -22,12 +22,16 @@ static bool is_storable(uar_str text) {
     return text.len == 0 || (memchr(text.ptr, '\0', text.len) == NULL && utf8_is_valid(text));
 }
 
+void body_write_item(body_writer *w, uar_str text) {
+    if (is_storable(text))
+        json_str(&w->json, text.ptr != NULL ? text : uar_str_n("", 0));
+    else if (w->bytes.status == UAR_OK)
+        w->bytes.status = UAR_E_UTF8;
+}
+
 void body_write_text(body_writer *w, const char *key, uar_str text) {
-    if (!is_storable(text)) {
-        if (w->bytes.status == UAR_OK) w->bytes.status = UAR_E_UTF8;
-        return;
-    }
-    json_put_str(&w->json, key, text.ptr != NULL ? text : uar_str_n("", 0));
+    if (is_storable(text)) json_key(&w->json, key);
+    body_write_item(w, text);
 }
 
 void body_write_optional(body_writer *w, const char *key, uar_str text) {
@@ -50,6 +54,46 @@ void body_write_uuid(body_writer *w, const char *key, uar_uuid id) {
     if (!uar_uuid_is_none(id)) json_put_uuid(&w->json, key, id);
 }
 
+void body_write_usage(body_writer *w, const char *key, const uar_usage *usage) {
+    json_key(&w->json, key);
+    json_object_begin(&w->json);
+    json_put_uint(&w->json, "cache_read", usage->cache_read);
+    json_put_uint(&w->json, "cache_write", usage->cache_write);
+    json_put_uint(&w->json, "input", usage->input);
+    json_put_bool(&w->json, "known", usage->known);
+    json_put_uint(&w->json, "output", usage->output);
+    json_put_uint(&w->json, "reasoning", usage->reasoning);
+    json_object_end(&w->json);
+}
+
+/* The canonical text of a JSON value within one more level, "[value]", in `out`. It is read twice: alone, so that it can't
+ * break out of its place, and within the level, because depth counts. */
+static uar_status nested_text(buffer *out, uar_str json, uar_error *err) {
+    cJSON *tree = NULL;
+    uar_status st = json_read(&tree, out->alloc, json, BODY_MAX, err);
+    if (st != UAR_OK) return st;
+    buffer_append_char(out, '[');
+    json_append_canonical(out, tree);
+    buffer_append_char(out, ']');
+    json_free(out->alloc, tree);
+    if (out->status != UAR_OK) return error_plain(err, out->status);
+    st = json_read(&tree, out->alloc, buffer_str(out), BODY_MAX, err);
+    if (st == UAR_OK) json_free(out->alloc, tree);
+    return st;
+}
+
+void body_write_json(body_writer *w, const char *key, uar_str json, uar_error *err) {
+    if (w->bytes.status != UAR_OK) return;
+    buffer text;
+    buffer_init(&text, w->bytes.alloc, BODY_MAX);
+    uar_status st = nested_text(&text, json, err);
+    if (st == UAR_OK)
+        json_put_raw(&w->json, key, uar_str_n(text.ptr + 1, text.len - 2));
+    else
+        w->bytes.status = st;
+    buffer_dispose(&text);
+}
+
 static bool keep_str(uar_str *to, arena *ar, uar_str from) {
     *to = arena_str(ar, from);
     return from.ptr == NULL || to->ptr != NULL;
@@ -60,7 +104,7 @@ uar_status body_record(uar_record *out, arena *ar, uar_str body, const body_plac
     uar_record made;
     memset(&made, 0, sizeof made);
     made.kind = place->kind;
-    made.schema = BODY_SCHEMA;
+    made.schema = place->schema != 0 ? place->schema : BODY_SCHEMA;
     bool whole = keep_str(&made.owner, ar, place->owner) && keep_str(&made.id, ar, place->id) &&
                  keep_str(&made.parent, ar, place->parent) && keep_str(&made.body, ar, body);
     if (!whole) return UAR_E_NOMEM;
@@ -99,9 +143,14 @@ static uar_status report(const uar_record *record, uar_status status, const char
 
 uar_status body_scan_begin(body_scan *s, body_object *root, arena *ar, const uar_record *record, uint32_t kind,
                            uar_error *err) {
+    return body_scan_begin_upto(s, root, ar, record, kind, BODY_SCHEMA, err);
+}
+
+uar_status body_scan_begin_upto(body_scan *s, body_object *root, arena *ar, const uar_record *record, uint32_t kind,
+                                uint32_t newest, uar_error *err) {
     if (record->kind != kind) return report(record, UAR_E_CORRUPT, "kind", err);
-    if (record->schema > BODY_SCHEMA) return report(record, UAR_E_NEWER, NULL, err);
-    if (record->schema != BODY_SCHEMA) return report(record, UAR_E_CORRUPT, "schema", err);
+    if (record->schema > newest) return report(record, UAR_E_NEWER, NULL, err);
+    if (record->schema < BODY_SCHEMA) return report(record, UAR_E_CORRUPT, "schema", err);
     cJSON *tree = NULL;
     uar_status st = json_read(&tree, ar->alloc, record->body, BODY_MAX, NULL);
     if (st != UAR_OK) return report(record, st == UAR_E_NOMEM ? st : UAR_E_CORRUPT, "body", err);
@@ -173,15 +222,27 @@ uar_str body_bytes(body_object *o, const char *key) {
     return bytes;
 }
 
+/* 1.0 and 1e2 are integers too, but nothing writes them so: a body has one spelling. */
+static bool is_plain_integer(const cJSON *number) {
+    const char *at = number->valuestring;
+    if (strcmp(at, "-0") == 0) return false;
+    at += *at == '-';
+    while (*at >= '0' && *at <= '9')
+        at++;
+    return *at == '\0';
+}
+
 uint64_t body_u64(body_object *o, const char *key) {
     uint64_t value = 0;
-    if (!json_node_u64(body_node(o, key), &value)) body_fault(o->scan, UAR_E_CORRUPT, key);
+    const cJSON *node = body_node(o, key);
+    if (!json_node_u64(node, &value) || !is_plain_integer(node)) body_fault(o->scan, UAR_E_CORRUPT, key);
     return value;
 }
 
 int64_t body_i64(body_object *o, const char *key) {
     int64_t value = 0;
-    if (!json_node_i64(body_node(o, key), &value)) body_fault(o->scan, UAR_E_CORRUPT, key);
+    const cJSON *node = body_node(o, key);
+    if (!json_node_i64(node, &value) || !is_plain_integer(node)) body_fault(o->scan, UAR_E_CORRUPT, key);
     return value;
 }
 
@@ -212,6 +273,50 @@ uar_uuid body_optional_uuid(body_object *o, const char *key) {
     return none;
 }
 
+uar_usage body_usage(body_object *o, const char *key) {
+    body_object u = body_object_begin(o->scan, body_node(o, key), key);
+    uar_usage usage = {
+        .input = body_u64(&u, "input"),
+        .cache_read = body_u64(&u, "cache_read"),
+        .cache_write = body_u64(&u, "cache_write"),
+        .output = body_u64(&u, "output"),
+        .reasoning = body_u64(&u, "reasoning"),
+        .known = body_bool(&u, "known"),
+    };
+    body_object_end(&u, key);
+    return usage;
+}
+
+uar_str body_json(body_object *o, const char *key) {
+    uar_str text = { NULL, 0 };
+    const cJSON *node = body_node(o, key);
+    if (node == NULL) return text;
+    buffer b;
+    buffer_init(&b, o->scan->ar->alloc, BODY_MAX);
+    json_append_canonical(&b, node);
+    if (b.status == UAR_OK)
+        text = body_keep(o->scan, buffer_str(&b), key);
+    else
+        body_fault(o->scan, b.status, key);
+    buffer_dispose(&b);
+    return text;
+}
+
+uar_toggle body_toggle(body_object *o, const char *key) {
+    if (!body_has(o, key)) return UAR_INHERIT;
+    return body_bool(o, key) ? UAR_ON : UAR_OFF;
+}
+
+uint32_t body_required_count(body_object *o, const char *key) {
+    uint64_t count = body_u64(o, key);
+    if (count == 0 || count > UINT32_MAX) body_fault(o->scan, UAR_E_CORRUPT, key);
+    return (uint32_t)count;
+}
+
+uint32_t body_count(body_object *o, const char *key) {
+    return body_has(o, key) ? body_required_count(o, key) : 0;
+}
+
 size_t body_choice(body_object *o, const char *key, const char *const *names, size_t count) {
     uar_str text = json_node_text(body_node(o, key));
     for (size_t i = 0; i < count; i++)
@@ -233,6 +338,10 @@ const cJSON *body_array(body_object *o, const char *key, size_t *count) {
 
 uar_uuid body_id_uuid(body_scan *s) {
     return parse_uuid(s, s->record->id, "id");
+}
+
+uar_uuid body_parent_uuid(body_scan *s) {
+    return parse_uuid(s, s->record->parent, "parent");
 }
 
 static void expect_key(body_scan *s, uar_str found, uar_str a, uar_str b, const char *what) {

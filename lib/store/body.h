@@ -10,12 +10,14 @@
 #ifndef UAR_LIB_STORE_BODY_H
 #define UAR_LIB_STORE_BODY_H
 
+#include <uar/sys/model.h>
+
 #include "base/json.h"
 #include "store/record.h"
 
 /* Longest body, in bytes. */
 #define BODY_MAX ((size_t)64 << 20)
-/* The schema version that this library writes, of every kind so far. */
+/* The first schema version of every kind. A kind with more writes the lowest one that holds what is to be said. */
 #define BODY_SCHEMA 1u
 
 typedef struct body_writer {
@@ -28,12 +30,18 @@ void body_write_begin(body_writer *w, arena *ar);
 void body_write_text(body_writer *w, const char *key, uar_str text);     /* an absent text is written empty */
 void body_write_optional(body_writer *w, const char *key, uar_str text); /* an absent text is left out */
 void body_write_bytes(body_writer *w, const char *key, uar_str bytes);   /* base64; absent: left out */
+void body_write_item(body_writer *w, uar_str text);                      /* of an array */
 void body_write_uuid(body_writer *w, const char *key, uar_uuid id);      /* none: left out */
+void body_write_usage(body_writer *w, const char *key, const uar_usage *usage);
+/* Any strict JSON as a member of the outer object, written canonically. UAR_E_JSON; UAR_E_TOO_LARGE, also where the body
+ * around it would make it too deep to be read back. */
+void body_write_json(body_writer *w, const char *key, uar_str json, uar_error *err);
 
-/* Which record a body belongs to. */
+/* Which record a body belongs to, and the version of its shape. */
 typedef struct body_place {
     uint32_t kind;
     uar_str owner, id, parent;
+    uint32_t schema; /* 0: BODY_SCHEMA */
 } body_place;
 
 /* Ends the outer object, frees the writer and fills `out` from `place` and the body, all copied into the arena.
@@ -59,6 +67,9 @@ typedef struct body_object {
 /* Check kind and schema and parse the body. UAR_E_CORRUPT, UAR_E_NEWER, UAR_E_NOMEM; then there is nothing to end. */
 uar_status body_scan_begin(body_scan *s, body_object *root, arena *ar, const uar_record *record, uint32_t kind,
                            uar_error *err);
+/* The same for a kind whose versions go up to `newest`; which one it is says s->record->schema. */
+uar_status body_scan_begin_upto(body_scan *s, body_object *root, arena *ar, const uar_record *record, uint32_t kind,
+                                uint32_t newest, uar_error *err);
 /* Frees the tree; the status of the whole scan, with `err` naming record and member. */
 uar_status body_scan_end(body_scan *s, body_object *root, uar_error *err);
 /* Note a fault; the first one counts. */
@@ -68,11 +79,16 @@ void body_fault(body_scan *s, uar_status status, const char *member);
 uar_str body_text(body_object *o, const char *key);
 uar_str body_optional(body_object *o, const char *key); /* absent if missing */
 uar_str body_bytes(body_object *o, const char *key);    /* base64; absent if missing */
-uint64_t body_u64(body_object *o, const char *key);
+uint64_t body_u64(body_object *o, const char *key);     /* integers: only the plain spelling, digits and a minus */
 int64_t body_i64(body_object *o, const char *key);
 bool body_bool(body_object *o, const char *key);
 uar_uuid body_uuid(body_object *o, const char *key);          /* required */
 uar_uuid body_optional_uuid(body_object *o, const char *key); /* none if missing */
+uar_usage body_usage(body_object *o, const char *key);
+uar_str body_json(body_object *o, const char *key);            /* the canonical text of any value */
+uar_toggle body_toggle(body_object *o, const char *key);       /* a boolean; UAR_INHERIT if missing */
+uint32_t body_count(body_object *o, const char *key);          /* 1 to UINT32_MAX; 0 if missing */
+uint32_t body_required_count(body_object *o, const char *key); /* the same; missing is a fault */
 /* One of `names`; its index. */
 size_t body_choice(body_object *o, const char *key, const char *const *names, size_t count);
 /* True if there is a member of that key, which is not taken by this. */
@@ -87,6 +103,7 @@ void body_object_end(body_object *o, const char *name);
 
 /* The record's id as a UUID; a fault if it isn't one in canonical text. */
 uar_uuid body_id_uuid(body_scan *s);
+uar_uuid body_parent_uuid(body_scan *s); /* the same of its parent */
 /* A fault unless the id (or parent) of the record is the key of a and b. */
 void body_expect_id(body_scan *s, uar_str a, uar_str b);
 void body_expect_parent(body_scan *s, uar_str a, uar_str b);

@@ -1,34 +1,10 @@
-/* The bodies of records that several processes meet at: counters, leases, heartbeats. Owns nothing. */
+/* The bodies of records that several processes meet at: leases, heartbeats. Owns nothing. */
 #include <string.h>
 
 #include "store/bodies.h"
 #include "store/body.h"
 
 #define HEARTBEAT_PREFIX "instance:"
-
-uar_status counter_record(uar_record *out, arena *ar, uar_str owner, uar_str name, uar_uuid instance, uint64_t value) {
-    if (uar_uuid_is_none(instance)) return UAR_E_INVALID;
-    uar_str instance_text = body_uuid_text(ar, instance);
-    if (instance_text.ptr == NULL) return UAR_E_NOMEM;
-    body_place place = { .kind = UAR_RECORD_COUNTER, .owner = owner, .parent = name };
-    uar_status st = record_key(&place.id, ar, name, instance_text);
-    if (st != UAR_OK) return st;
-    body_writer w;
-    body_write_begin(&w, ar);
-    json_put_uint(&w.json, "value", value);
-    return body_write_end(out, ar, &w, &place);
-}
-
-uar_status counter_decode(uint64_t *value, arena *ar, const uar_record *r, uar_error *err) {
-    body_scan scan;
-    body_object root;
-    uar_status st = body_scan_begin(&scan, &root, ar, r, UAR_RECORD_COUNTER, err);
-    if (st != UAR_OK) return st;
-    uint64_t read = body_u64(&root, "value");
-    st = body_scan_end(&scan, &root, err);
-    if (st == UAR_OK) *value = read;
-    return st;
-}
 
 uar_status lease_record(uar_record *out, arena *ar, uar_str owner, uar_str session_key, const lease *l) {
     const body_place place = { .kind = UAR_RECORD_LEASE, .owner = owner, .id = session_key };

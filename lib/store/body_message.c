@@ -1,6 +1,7 @@
 /*
  * The body of a message record and of its parts. Owns nothing.
- * Each part type has one writer and one reader; a type without them is refused in both directions.
+ * Each part type has one writer and one reader; a type without them is refused in both directions. Version 2 has parts that
+ * name an attachment; a message without such a part is still written as version 1, so that older libraries read it.
  */
 #include "store/bodies.h"
 #include "store/body.h"
@@ -12,6 +13,12 @@ static const char *const part_names[] = { UAR_PART_TYPES(X_NAME) };
 
 #define ROLE_COUNT (sizeof role_names / sizeof role_names[0])
 #define PART_COUNT (sizeof part_names / sizeof part_names[0])
+
+#define NEWEST 2u
+
+static bool names_attachment(uar_part_type type) {
+    return type == UAR_PART_IMAGE || type == UAR_PART_AUDIO || type == UAR_PART_FILE;
+}
 
 /* ---- writing ---- */
 
@@ -36,13 +43,31 @@ static void write_fields(body_writer *w, const uar_part *p) {
     case UAR_PART_IMAGE:
     case UAR_PART_AUDIO:
     case UAR_PART_FILE:
+        body_write_text(w, "attachment", p->opaque);
+        body_write_optional(w, "text", p->text);
+        break;
     default: break;
     }
 }
 
-static bool is_stored_type(uar_part_type type) {
-    return type == UAR_PART_TEXT || type == UAR_PART_REASONING || type == UAR_PART_TOOL_CALL ||
-           type == UAR_PART_TOOL_RESULT;
+/* The id as the library writes it: another spelling couldn't be read back. */
+static bool is_attachment_id(uar_str text) {
+    uar_uuid id;
+    char canonical[UAR_UUID_TEXT];
+    if (uar_uuid_parse(&id, text) != UAR_OK || uar_uuid_is_none(id)) return false;
+    uar_uuid_format(canonical, id);
+    return uar_str_equal(text, uar_str_of(canonical));
+}
+
+static uar_status part_check(const uar_part *p) {
+    if ((size_t)p->type >= PART_COUNT) return UAR_E_UNSUPPORTED;
+    return !names_attachment(p->type) || is_attachment_id(p->opaque) ? UAR_OK : UAR_E_INVALID;
+}
+
+static uint32_t version_of(const uar_message *m) {
+    for (size_t i = 0; i < m->part_count; i++)
+        if (names_attachment(m->parts[i].type)) return NEWEST;
+    return BODY_SCHEMA;
 }
 
 static void write_parts(body_writer *w, const uar_message *m) {
@@ -60,15 +85,20 @@ static void write_parts(body_writer *w, const uar_message *m) {
 static uar_status message_check(const uar_message *m) {
     if (m->number == 0 || m->number > INT64_MAX || (size_t)m->role >= ROLE_COUNT || uar_uuid_is_none(m->id))
         return UAR_E_INVALID;
-    for (size_t i = 0; i < m->part_count; i++)
-        if (!is_stored_type(m->parts[i].type)) return UAR_E_UNSUPPORTED;
-    return UAR_OK;
+    uar_status st = UAR_OK;
+    for (size_t i = 0; i < m->part_count && st == UAR_OK; i++)
+        st = part_check(&m->parts[i]);
+    return st;
 }
 
 uar_status message_record(uar_record *out, arena *ar, uar_str owner, uar_str session_key, const uar_message *m) {
     uar_status st = message_check(m);
     if (st != UAR_OK) return st;
-    const body_place place = { UAR_RECORD_MESSAGE, owner, body_uuid_text(ar, m->id), session_key };
+    const body_place place = { .kind = UAR_RECORD_MESSAGE,
+                               .owner = owner,
+                               .id = body_uuid_text(ar, m->id),
+                               .parent = session_key,
+                               .schema = version_of(m) };
     if (place.id.ptr == NULL) return UAR_E_NOMEM;
     body_writer w;
     body_write_begin(&w, ar);
@@ -109,6 +139,11 @@ static uar_part read_part(body_scan *scan, const cJSON *node) {
     case UAR_PART_IMAGE:
     case UAR_PART_AUDIO:
     case UAR_PART_FILE:
+        if (scan->record->schema < NEWEST) body_fault(scan, UAR_E_CORRUPT, "type");
+        p.opaque = body_text(&o, "attachment");
+        p.text = body_optional(&o, "text");
+        if (!is_attachment_id(p.opaque)) body_fault(scan, UAR_E_CORRUPT, "attachment");
+        break;
     default: body_fault(scan, UAR_E_CORRUPT, "type"); break;
     }
     body_object_end(&o, "parts");
@@ -131,7 +166,7 @@ static const uar_part *read_parts(body_scan *scan, body_object *root, size_t *co
 uar_status message_decode(uar_message *out, arena *ar, const uar_record *r, uar_error *err) {
     body_scan scan;
     body_object root;
-    uar_status st = body_scan_begin(&scan, &root, ar, r, UAR_RECORD_MESSAGE, err);
+    uar_status st = body_scan_begin_upto(&scan, &root, ar, r, UAR_RECORD_MESSAGE, NEWEST, err);
     if (st != UAR_OK) return st;
     uar_message m = {
         .id = body_id_uuid(&scan),

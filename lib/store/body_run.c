@@ -27,18 +27,6 @@ static void write_pending(body_writer *w, const uar_run_info *run) {
     json_array_end(&w->json);
 }
 
-static void write_usage(body_writer *w, const uar_usage *usage) {
-    json_key(&w->json, "usage");
-    json_object_begin(&w->json);
-    json_put_uint(&w->json, "cache_read", usage->cache_read);
-    json_put_uint(&w->json, "cache_write", usage->cache_write);
-    json_put_uint(&w->json, "input", usage->input);
-    json_put_bool(&w->json, "known", usage->known);
-    json_put_uint(&w->json, "output", usage->output);
-    json_put_uint(&w->json, "reasoning", usage->reasoning);
-    json_object_end(&w->json);
-}
-
 static void write_run(body_writer *w, const uar_run_info *run) {
     body_write_optional(w, "agent", run->agent);
     body_write_optional(w, "code", run->code);
@@ -52,7 +40,7 @@ static void write_run(body_writer *w, const uar_run_info *run) {
     json_put_int(&w->json, "started", run->started_ms);
     json_put_str(&w->json, "state", uar_str_of(state_names[run->state]));
     json_put_uint(&w->json, "steps", run->steps);
-    write_usage(w, &run->usage);
+    body_write_usage(w, "usage", &run->usage);
     body_write_text(w, "user", run->user);
 }
 
@@ -93,20 +81,6 @@ static const uar_pending_call *read_pending(body_scan *scan, body_object *root, 
     return calls;
 }
 
-static uar_usage read_usage(body_scan *scan, body_object *root) {
-    body_object o = body_object_begin(scan, body_node(root, "usage"), "usage");
-    uar_usage usage = {
-        .input = body_u64(&o, "input"),
-        .cache_read = body_u64(&o, "cache_read"),
-        .cache_write = body_u64(&o, "cache_write"),
-        .output = body_u64(&o, "output"),
-        .reasoning = body_u64(&o, "reasoning"),
-        .known = body_bool(&o, "known"),
-    };
-    body_object_end(&o, "usage");
-    return usage;
-}
-
 uar_status run_decode(uar_run_info *out, arena *ar, const uar_record *r, uar_error *err) {
     body_scan scan;
     body_object root;
@@ -125,7 +99,7 @@ uar_status run_decode(uar_run_info *out, arena *ar, const uar_record *r, uar_err
         .started_ms = body_i64(&root, "started"),
         .ended_ms = body_i64(&root, "ended"),
         .steps = body_u64(&root, "steps"),
-        .usage = read_usage(&scan, &root),
+        .usage = body_usage(&root, "usage"),
         .instance = body_optional_uuid(&root, "instance"),
         .epoch = body_u64(&root, "epoch"),
         .revision = r->revision,
@@ -188,7 +162,9 @@ static uar_status canonical_object(buffer *out, uar_str text) {
 uar_status checkpoint_record(uar_record *out, arena *ar, uar_str owner, uar_str session_key, uar_run_id run,
                              uar_str document) {
     if (uar_uuid_is_none(run)) return UAR_E_INVALID;
-    const body_place place = { UAR_RECORD_CHECKPOINT, owner, body_uuid_text(ar, run), session_key };
+    const body_place place = {
+        .kind = UAR_RECORD_CHECKPOINT, .owner = owner, .id = body_uuid_text(ar, run), .parent = session_key
+    };
     if (place.id.ptr == NULL) return UAR_E_NOMEM;
     buffer body;
     buffer_init(&body, ar->alloc, BODY_MAX);

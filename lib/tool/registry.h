@@ -9,7 +9,7 @@
 
 #include <uar/sys/tool.h>
 
-#include "tool/schema.h"
+#include "schema/schema.h"
 
 #define TOOL_TIMEOUT_MS 60000
 

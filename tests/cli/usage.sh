@@ -121,7 +121,7 @@ for command in knowledge skills graph agents mcp admin; do
     end
 done
 
-for verb in "runs approve x" "runs resume x" "runs fork x" "sessions delete x"; do
+for verb in "runs approve x" "runs resume x" "runs fork x"; do
     it "'$verb' says that it is not in this version"
     # shellcheck disable=SC2086
     uar --json $verb

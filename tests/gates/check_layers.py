@@ -8,6 +8,7 @@ import gatelib
 
 LAYERS = [
     {"base"},
+    {"schema"},
     {"store"},
     {"event"},
     {"index"},

@@ -41,12 +41,13 @@ typedef enum uar_part_type {
 /** A part of a message. Fields that its type doesn't use are absent. */
 typedef struct uar_part {
     uar_part_type type; /**< which fields count */
-    uar_str text;       /**< TEXT, REASONING: the text; TOOL_RESULT: what the model reads */
+    uar_str text;       /**< TEXT, REASONING: the text; TOOL_RESULT: what the model reads; IMAGE, AUDIO, FILE: what it shows */
     uar_str call;       /**< TOOL_CALL, TOOL_RESULT: id of the call */
     uar_str tool;       /**< TOOL_CALL, TOOL_RESULT: name of the tool */
     uar_str arguments;  /**< TOOL_CALL: the arguments as the model wrote them (JSON, or the broken text) */
     bool failed;        /**< TOOL_RESULT: true if `text` is an error */
-    uar_str opaque;     /**< REASONING: the provider's own data, to be sent back as it is */
+    uar_str opaque;     /**< REASONING: the provider's own data, to be sent back as it is; IMAGE, AUDIO, FILE: the
+                             attachment's id, 36 characters as uar_uuid_format writes them */
 } uar_part;
 
 /** A message as a model reads it. */

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
-#include "tool/schema_node.h"
+#include "schema/schema_node.h"
 
 typedef struct compiler {
     schema *made;
@@ -362,6 +362,15 @@ uar_status schema_compile(schema **out, const uar_allocator *a, const cJSON *doc
     }
     *out = made;
     return UAR_OK;
+}
+
+uar_status schema_compile_text(schema **out, const uar_allocator *a, uar_str text, size_t max, uar_error *err) {
+    assert(out != NULL && a != NULL);
+    cJSON *document = NULL;
+    uar_status status = json_read(&document, a, text, max, err);
+    if (status == UAR_OK) status = schema_compile(out, a, document, err);
+    json_free(a, document);
+    return status;
 }
 
 /* False if type, enum or const leave no room for an object. */

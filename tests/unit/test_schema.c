@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "support/probe_alloc.h"
 #include "support/test_data.h"
-#include "tool/schema.h"
+#include "schema/schema.h"
 
 static cJSON *parse(const char *text) {
     cJSON *node = NULL;

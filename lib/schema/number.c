@@ -2,7 +2,7 @@
  * Exact arithmetic on the raw tokens of JSON numbers. Owns nothing.
  * Invariant of a number: neither its first nor its last digit is zero.
  */
-#include "tool/number.h"
+#include "schema/number.h"
 
 #include <assert.h>
 

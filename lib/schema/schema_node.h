@@ -1,13 +1,13 @@
 /*
  * The compiled form of a schema, and how places in a document are written. Internal to the schema files of this folder.
  */
-#ifndef UAR_LIB_TOOL_SCHEMA_NODE_H
-#define UAR_LIB_TOOL_SCHEMA_NODE_H
+#ifndef UAR_LIB_SCHEMA_NODE_H
+#define UAR_LIB_SCHEMA_NODE_H
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "tool/number.h"
-#include "tool/schema.h"
+#include "schema/number.h"
+#include "schema/schema.h"
 
 /* X(bit name, bit, JSON name). A whole number is of the types number and integer. */
 #define SCHEMA_TYPES(X)      \

@@ -1,6 +1,6 @@
 /* Exact arithmetic on the raw tokens of JSON numbers. No memory, no state; any thread. */
-#ifndef UAR_LIB_TOOL_NUMBER_H
-#define UAR_LIB_TOOL_NUMBER_H
+#ifndef UAR_LIB_SCHEMA_NUMBER_H
+#define UAR_LIB_SCHEMA_NUMBER_H
 
 #include <cjson/cJSON.h>
 

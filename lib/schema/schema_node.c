@@ -2,7 +2,7 @@
  * Values, types and places, as the schema compiler and checker both need them. Owns nothing.
  * Recursion is bounded by the depth that json_read allows.
  */
-#include "tool/schema_node.h"
+#include "schema/schema_node.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "tool/schema_node.h"
+#include "schema/schema_node.h"
 
 typedef struct checker {
     schema_line line; /* the faults so far */
