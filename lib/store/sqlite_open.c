@@ -144,6 +144,12 @@ static void pass_over_damage(sqlite3 *db) {
 #endif
 }
 
+/* What is refused keeps its log: SQLite would move it into the file when it closes it. */
+static void leave_as_it_is(sqlite_layer *l) {
+    if (l->db != NULL) (void)sqlite3_db_config(l->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    sqlite_close(l);
+}
+
 uar_status sqlite_connect(sqlite_layer *l, const char *file, uar_error *err) {
     uar_status status = open_file(l, file, err);
     if (status == UAR_OK) {
@@ -151,7 +157,7 @@ uar_status sqlite_connect(sqlite_layer *l, const char *file, uar_error *err) {
         if (l->salvages) pass_over_damage(l->db);
         status = configure(l, err);
     }
-    if (status != UAR_OK) sqlite_close(l);
+    if (status != UAR_OK) leave_as_it_is(l);
     return status;
 }
 
@@ -331,11 +337,7 @@ static uar_status try_open(sqlite_layer *l, const char *file, uar_error *err) {
         return sqlite_refuse(l, UAR_E_CORRUPT, "the file is too short to be a store, choose another path", err);
     uar_status status = sqlite_connect(l, file, err);
     if (status == UAR_OK) status = make(l, err);
-    if (status != UAR_OK && l->db != NULL) {
-        /* What is refused is left as it is: SQLite would move the log into the file now. */
-        (void)sqlite3_db_config(l->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-        sqlite_close(l);
-    }
+    if (status != UAR_OK) leave_as_it_is(l);
     return status;
 }
 
