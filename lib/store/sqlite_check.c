@@ -130,8 +130,8 @@ uar_status sqlite_check_with(const sqlite_layer *l, const sqlite_listener *to, u
     if (status == UAR_OK) status = check_structure(&c, err);
     if (status == UAR_OK) status = check_records(&c, err);
     sqlite_walk_end(&c.walk);
-    if (!sqlite3_get_autocommit(l->db)) (void)sqlite3_exec(l->db, "ROLLBACK", NULL, NULL, NULL);
-    return status;
+    code = sqlite_end_moment(l->db);
+    return status == UAR_OK && code != SQLITE_OK ? sqlite_explain(l, code, "checking", err) : status;
 }
 
 uar_status sqlite_check(void *ctx, uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,

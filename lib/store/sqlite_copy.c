@@ -51,6 +51,13 @@ static int begin_moment(sqlite3 *from) {
     return code == SQLITE_OK ? sqlite_ask(from, "SELECT count(*) FROM sqlite_master", &tables) : code;
 }
 
+int sqlite_end_moment(sqlite3 *db) {
+    int code = SQLITE_OK;
+    for (int i = 0; i < 2 && !sqlite3_get_autocommit(db); i++)
+        code = sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return sqlite3_get_autocommit(db) ? SQLITE_OK : code;
+}
+
 /* SQLITE_INTERRUPT: told to stop. */
 static int copy_pages(sqlite3 *to, sqlite3 *from, const uar_care_progress *progress) {
     enum { PAGES = 256 };
@@ -84,7 +91,8 @@ static uar_status fill_target(const char *target, sqlite3 *from, const uar_care_
     if (code == SQLITE_OK) code = begin_moment(from);
     if (code == SQLITE_OK) code = copy_pages(to, from, progress);
     if (code != SQLITE_OK) status = sqlite_explain_at(target, to, code, "copying", err);
-    if (!sqlite3_get_autocommit(from)) (void)sqlite3_exec(from, "ROLLBACK", NULL, NULL, NULL);
+    int ended = sqlite_end_moment(from);
+    if (status == UAR_OK && ended != SQLITE_OK) status = sqlite_explain_at(target, from, ended, "copying", err);
     code = sqlite3_close(to);
     assert(code == SQLITE_OK);
     (void)code;

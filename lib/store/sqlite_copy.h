@@ -17,6 +17,9 @@
 uar_status sqlite_copy_to(const uar_allocator *alloc, sqlite3 *from, const char *path,
                           const uar_care_progress *progress, uar_error *err);
 
+/* End a transaction that only read, also when memory is short for it once. A result code. */
+int sqlite_end_moment(sqlite3 *db);
+
 /* A new name beside `path`: "<path><mark><16 hex digits>". NULL when there is no memory. */
 char *sqlite_name_beside(const uar_allocator *alloc, const char *path, const char *mark);
 /* Remove a file and SQLite's companions of it. */

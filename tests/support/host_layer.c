@@ -163,6 +163,44 @@ static void destroy(void *ctx) {
     mutex_unlock(&l->lock);
 }
 
+/* ---- what is passed through ---- */
+
+static uar_status suspend(void *ctx, uar_error *err) {
+    host_layer *l = ctx;
+    return l->inner.suspend(l->inner.ctx, err);
+}
+
+static uar_status resume(void *ctx, uar_error *err) {
+    host_layer *l = ctx;
+    return l->inner.resume(l->inner.ctx, err);
+}
+
+static uar_status backup(void *ctx, const char *path, const uar_care_progress *progress, uar_error *err) {
+    host_layer *l = ctx;
+    return l->inner.backup(l->inner.ctx, path, progress, err);
+}
+
+static uar_status maintain(void *ctx, const uar_care_options *options, const uar_care_progress *progress,
+                           uar_store_care *report, uar_error *err) {
+    host_layer *l = ctx;
+    return l->inner.maintain(l->inner.ctx, options, progress, report, err);
+}
+
+static uar_status check(void *ctx, uar_store_finding_fn each, void *each_ctx, const uar_care_progress *progress,
+                        uar_store_check *report, uar_error *err) {
+    host_layer *l = ctx;
+    return l->inner.check(l->inner.ctx, each, each_ctx, progress, report, err);
+}
+
+static void pass_through(host_layer *l) {
+    if (l->inner.suspend != NULL) l->door.suspend = suspend;
+    if (l->inner.resume != NULL) l->door.resume = resume;
+    if (l->inner.backup != NULL) l->door.backup = backup;
+    if (l->inner.maintain != NULL) l->door.maintain = maintain;
+    if (l->inner.check != NULL) l->door.check = check;
+    l->door.care_overlaps = l->inner.care_overlaps;
+}
+
 /* ---- the test's side ---- */
 
 host_layer *host_layer_new(const uar_persistence *inner) {
@@ -172,6 +210,7 @@ host_layer *host_layer_new(const uar_persistence *inner) {
     l->door =
         (uar_persistence){ UAR_PERSISTENCE_INIT, .ctx = l,         .destroy = destroy,   .open = open_door, .get = get,
                            .list = list,         .commit = commit, .location = location, .blocking = true };
+    pass_through(l);
     return l;
 }
 
