@@ -430,7 +430,7 @@ static request *branch_request(uar_runtime *rt, bool waits, const char *owner, c
         request_refuse(q, UAR_E_NOMEM, "out of memory", err);
         return NULL;
     }
-    q->ending = dispose;
+    q->dispose = dispose;
     return q;
 }
 

@@ -316,7 +316,7 @@ static request *export_request(uar_runtime *rt, bool waits, const char *owner, c
     x->write = write;
     x->ctx = ctx;
     buffer_init(&x->line, &rt->env.alloc, LINE_MAX_BYTES);
-    q->ending = dispose;
+    q->dispose = dispose;
     return q;
 }
 

@@ -34,6 +34,11 @@ static void request_free(request *q) {
     env_unref(env);
 }
 
+static void dispose_state(request *q) {
+    if (q->dispose != NULL) q->dispose(q);
+    q->dispose = NULL;
+}
+
 static void wake(void *arg);
 
 request *request_new(uar_runtime *rt, bool waits, void (*step)(request *q), uar_error *err) {
@@ -63,7 +68,7 @@ request *request_new(uar_runtime *rt, bool waits, void (*step)(request *q), uar_
 }
 
 uar_status request_refuse(request *q, uar_status status, const char *what, uar_error *err) {
-    if (q->ending != NULL) q->ending(q);
+    dispose_state(q);
     uar_reply_free(&q->box->reply);
     request_free(q);
     return error_set(err, status, "%s", what);
@@ -213,8 +218,8 @@ static void tell_waiter(request_waiter *w) {
 
 void request_end(request *q, uar_status status, const char *message) {
     uar_reply *reply = &q->box->reply;
-    if (q->ending != NULL) q->ending(q);
     reply->status = status;
+    dispose_state(q);
     if (status != UAR_OK) {
         error_set(&reply->error, status, "%s", message != NULL ? message : uar_status_text(status));
         reply->count = 0;

@@ -37,9 +37,8 @@ struct request {
     uar_str owner, user, session, id, value;
     uint64_t number;
     size_t limit;
-    void *state; /* of calls that take several steps */
-    void (*ending)(
-        request *q); /* optional: gives back what `state` holds, just before the answer or the refusal goes out */
+    void *state;                 /* of calls that take several steps */
+    void (*dispose)(request *q); /* optional: frees what state holds elsewhere, just before the request ends */
     uint32_t tries;
 };
 
