@@ -160,7 +160,7 @@ static request *tie(request *q, uar_attachment_writer *w, uint64_t more, uar_err
         return request_refuse(q, UAR_E_BUSY, "another call of this writer is open", err), NULL;
     atomic_fetch_add(&w->refs, 1);
     q->state = w;
-    q->ending = settle;
+    q->dispose = settle;
     if (w->up.dead || w->up.finished) return request_refuse(q, UAR_E_CLOSED, "this writer takes no more", err), NULL;
     if (more > ATTACHMENT_MAX - w->up.a.size - w->pending.len)
         return request_refuse(q, UAR_E_TOO_LARGE, "an attachment has at most 4 GiB", err), NULL;

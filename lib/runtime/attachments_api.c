@@ -63,7 +63,7 @@ static request *put_request(uar_runtime *rt, bool waits, const char *owner, cons
     if (p == NULL) return request_refuse(q, UAR_E_NOMEM, "out of memory", err), NULL;
     p->keep = *keeping_of(q);
     q->state = p;
-    q->ending = put_ending;
+    q->dispose = put_ending;
     uar_error fault = UAR_ERROR_INIT;
     uar_status status = prepare_put(q, p, options, &fault);
     if (status != UAR_OK) return request_refuse(q, status, fault.message, err), NULL;

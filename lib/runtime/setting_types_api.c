@@ -319,7 +319,7 @@ static request *type_put_request(uar_runtime *rt, bool waits, const char *owner,
     p->keep.expected = type->revision;
     p->keep_unfit = keep_unfit;
     q->state = p;
-    q->ending = free_schema;
+    q->dispose = free_schema;
     bool good = request_text(&q, &p->type.key, type->key, err) &&
                 request_text(&q, &p->type.schema, type->schema, err) &&
                 request_text(&q, &p->type.fallback, type->fallback, err) &&
