@@ -36,6 +36,18 @@ typedef struct run_watch {
     void (*closed)(void *ctx, struct run *r);  /* nothing more will happen */
 } run_watch;
 
+/* What runs and their runtime ask of a memory. A table, so that an app which attaches none doesn't carry one: only
+ * uar_builder_memory names it, and a linker leaves out what nobody names. */
+typedef struct memory_use {
+    void (*recall)(struct run *r);
+    void (*capture)(struct run *r);
+    void (*stop_asking)(struct run *r,
+                        uar_status why); /* the embedder needn't answer any more; run->asking isn't NULL */
+    const char *(*location)(const uar_memory *memory);
+    uar_memory_status (*state)(const uar_memory *memory, uar_error *reason);
+    void (*release)(uar_memory *memory);
+} memory_use;
+
 typedef struct run_env {
     uar_allocator alloc;
     uar_clock clock;
@@ -52,7 +64,8 @@ typedef struct run_env {
     tool_registry tools;
     model_entry *models;
     size_t model_count;
-    uar_memory *memory; /* a reference, or NULL */
+    uar_memory *memory;           /* a reference, or NULL */
+    const memory_use *memory_use; /* NULL without a memory */
     uar_toggle memory_inject, memory_capture;
     uint32_t memory_max_tokens;
     machine_limits limits;

@@ -144,12 +144,21 @@ static uar_status open_events(run *r) {
 static void model_grace_over(run *r, run_timer *t);
 static void wait_over(run *r, run_timer *t);
 
+static void stop_asking(run *r, uar_status why) {
+    if (r->asking != NULL) r->env->memory_use->stop_asking(r, why);
+}
+
+static void asked_too_long(run *r, run_timer *t) {
+    (void)t;
+    stop_asking(r, UAR_E_TIMEOUT);
+}
+
 static void init_parts(run *r) {
     arena_init(&r->mem, &r->env->alloc);
     machine_init(&r->machine, &r->env->alloc, &r->env->limits);
     run_timer_init(&r->model_timer, r, model_grace_over);
     run_timer_init(&r->wait_timer, r, wait_over);
-    run_timer_init(&r->memory_timer, r, run_asked_too_long);
+    run_timer_init(&r->memory_timer, r, asked_too_long);
 }
 
 uar_status run_new(run **out, run_env *env, const run_spec *spec, uar_error *err) {
@@ -225,7 +234,7 @@ static void close_run(run *r) {
     run_timer_stop(&r->model_timer);
     run_timer_stop(&r->wait_timer);
     run_timer_stop(&r->memory_timer);
-    run_stop_asking(r);
+    stop_asking(r, UAR_E_CANCELLED);
     run_admit_abandon(r);
     run_sweep_calls(r);
     channel_close(r->channel);
@@ -364,7 +373,7 @@ static void perform(run *r, const effect *e) {
     switch (e->kind) {
     case EFFECT_NONE: break;
     case EFFECT_ADMIT: run_admit(r); break;
-    case EFFECT_RECALL: run_recall(r); break;
+    case EFFECT_RECALL: r->env->memory_use->recall(r); break;
     case EFFECT_SAVE: run_save(r, e->save); break;
     case EFFECT_EMIT: publish(r, e); break;
     case EFFECT_CALL_MODEL: run_call_model(r, e->number); break;
@@ -374,7 +383,7 @@ static void perform(run *r, const effect *e) {
     case EFFECT_STOP_TOOL: run_stop_tool(r, e->number); break;
     case EFFECT_WAIT: run_timer_start(&r->wait_timer, e->number); break;
     case EFFECT_STOP_WAIT: stop_wait(r); break;
-    case EFFECT_CAPTURE: run_capture(r); break;
+    case EFFECT_CAPTURE: r->env->memory_use->capture(r); break;
     case EFFECT_CLOSE: close_run(r); break;
     }
 }
@@ -421,7 +430,7 @@ void run_feed(run *r, const outcome *o) {
         o->kind == OUTCOME_MODEL_FINISHED || o->kind == OUTCOME_MODEL_FAILED || o->kind == OUTCOME_MODEL_STOPPED;
     if (ends_model) run_model_ended(r);
     if (machine_feed(&r->machine, o) == UAR_E_NOMEM) r->break_wanted = true;
-    if (r->recalling && r->machine.ending) run_stop_asking(r);
+    if (r->recalling && r->machine.ending) stop_asking(r, UAR_E_CANCELLED);
     carry_out(r);
 }
 

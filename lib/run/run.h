@@ -185,9 +185,6 @@ void run_sweep_calls(run *r);
 void run_abandon_calls(run *r);
 bool run_memory_injects(const run *r);
 bool run_memory_captures(const run *r);
-void run_recall(run *r);
-void run_stop_asking(run *r); /* the embedder needn't answer any more */
-void run_asked_too_long(run *r, run_timer *t);
-void run_capture(run *r);
+extern const memory_use run_memory_use;
 
 #endif

@@ -115,13 +115,8 @@ static void ask(void *arg) {
     run_unref(r);
 }
 
-void run_stop_asking(run *r) {
-    if (r->asking != NULL) ahead_stop(r->asking, UAR_E_CANCELLED);
-}
-
-void run_asked_too_long(run *r, run_timer *t) {
-    (void)t;
-    if (r->asking != NULL) ahead_stop(r->asking, UAR_E_TIMEOUT);
+static void stop_asking(run *r, uar_status why) {
+    ahead_stop(r->asking, why);
 }
 
 /* Ask for the vectors that the work needs, then work. Without memory to ask, it is not asked. */
@@ -198,7 +193,7 @@ static void open_recalled(run *r, letter *l) {
     job_free(job);
 }
 
-void run_recall(run *r) {
+static void start_recall(run *r) {
     memory_job *job = job_new(r, buffer_str(&r->machine.input), recall, open_recalled);
     if (job == NULL) return;
     uar_str question = memory_recall_question(job->text);
@@ -271,7 +266,7 @@ static uar_str user_text(const run *r) {
     return STR("");
 }
 
-void run_capture(run *r) {
+static void start_capture(run *r) {
     memory_job *job = job_new(r, user_text(r), capture, open_captured);
     if (job == NULL) return;
     job->status = memory_capture_extract(job->candidates, &job->candidate_count, &job->mem, job->text,
@@ -282,3 +277,6 @@ void run_capture(run *r) {
         texts[i] = job->candidates[i].content;
     start(r, job, UAR_EMBED_PASSAGE, texts, job->candidate_count);
 }
+
+const memory_use run_memory_use = { start_recall,        start_capture,    stop_asking,
+                                    uar_memory_location, uar_memory_state, uar_memory_free };

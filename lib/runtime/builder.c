@@ -200,6 +200,7 @@ void uar_builder_memory(uar_builder *b, uar_memory *memory) {
         return;
     }
     b->rt->env.memory = uar_memory_ref(memory);
+    b->rt->env.memory_use = &run_memory_use;
 }
 
 /* ---- building ---- */
@@ -316,7 +317,8 @@ static uar_status build_store(uar_runtime *rt, uar_builder *b, uar_error *err) {
     uar_status status = store_open(&env->store, &b->layer, &options, err);
     if (status != UAR_OK) return status;
     rt->stage = BUILT_STORE;
-    const char *state_at = store_location(env->store), *memory_at = uar_memory_location(env->memory);
+    const char *state_at = store_location(env->store);
+    const char *memory_at = env->memory != NULL ? env->memory_use->location(env->memory) : NULL;
     if (state_at != NULL && memory_at != NULL && strcmp(state_at, memory_at) == 0)
         return error_set(err, UAR_E_STORE_CONFLICT, "memory and state share the directory %s; give each one of its own",
                          state_at);

@@ -37,7 +37,7 @@ static void dispose(run_env *env) {
     }
     alloc_free(&env->alloc, env->models);
     alloc_free(&env->alloc, env->instructions);
-    uar_memory_free(env->memory);
+    if (env->memory != NULL) env->memory_use->release(env->memory);
     if (env->clock.destroy != NULL) env->clock.destroy(env->clock.ctx);
     if (env->random.destroy != NULL) env->random.destroy(env->random.ctx);
     if (env->log.destroy != NULL) env->log.destroy(env->log.ctx);
@@ -236,5 +236,6 @@ uar_uuid uar_runtime_instance(const uar_runtime *rt) {
 }
 
 const char *uar_runtime_memory_state(const uar_runtime *rt) {
-    return uar_memory_status_name(uar_memory_state(rt != NULL ? rt->env.memory : NULL, NULL));
+    if (rt == NULL || rt->env.memory == NULL) return uar_memory_status_name(UAR_MEMORY_DISABLED);
+    return uar_memory_status_name(rt->env.memory_use->state(rt->env.memory, NULL));
 }

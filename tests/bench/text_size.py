@@ -3,12 +3,14 @@
 
 usage: text_size.py BUILD_DIR     (prints and logs as bench.h does)
 "Text" is what `size` calls so: code, constants and unwind tables. Dependencies are not in it. Measured twice: the object
-files of the build as they are (text.built.*), and each source compiled again as -Dsmall=true does (text.small.*).
+files of the build as they are (text.built.*), and each source compiled again as -Dsmall=true does (text.small.*). text.app.*
+is a whole small app whose linker leaves out what nobody calls.
 """
 
 import concurrent.futures
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -67,6 +69,21 @@ def small_commands(build, folder):
     return commands
 
 
+def app_bytes(build, objects, folder, keeps_memory):
+    """Text of examples/quickstart.c and of what its linker took of the small objects; dependencies are shared."""
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as listing:
+        entry = next(entry for entry in json.load(listing) if entry["file"].endswith("examples/quickstart.c"))
+    words = [word for word in shlex.split(entry["command"]) if "ccache" not in word]
+    source, app = os.path.join(folder, "app.c"), os.path.join(folder, "app")
+    with open(os.path.join(build, entry["file"]), encoding="utf-8") as sample, open(source, "w", encoding="utf-8") as out:
+        out.writelines(line for line in sample if keeps_memory or not re.search("uar_(builder_)?memory", line))
+    command = [words[0], "-Os", *(word for word in words if word.startswith("-I")), source, *objects, "-o", app,
+               "-Wl,--gc-sections", "-lsqlite3", "-lcjson", "-lmbedcrypto", "-lutf8proc", "-lpthread", "-lm", "-ldl"]
+    if subprocess.run(command, cwd=build, check=False).returncode:
+        sys.exit("FAILED text: the app doesn't link")
+    return text_bytes([app])[0][1]
+
+
 def main():
     build = sys.argv[1]
     folder = os.path.join(build, OBJECTS)
@@ -82,7 +99,10 @@ def main():
             done = list(pool.map(lambda item: subprocess.run(item[0], cwd=build, check=False).returncode, commands))
         if any(done):
             sys.exit("FAILED text: a source doesn't compile for size")
-        report_sizes("small", sorted(out for _, out in commands), AIM)
+        objects = sorted(out for _, out in commands)
+        report_sizes("small", objects, AIM)
+        report("text.app.with_memory", app_bytes(build, objects, scratch, True) / 1000)
+        report("text.app.without_memory", app_bytes(build, objects, scratch, False) / 1000, AIM)
 
 
 if __name__ == "__main__":
