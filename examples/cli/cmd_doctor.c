@@ -1,4 +1,4 @@
-/* uar doctor: is everything there, and is it well? Changes nothing. */
+/* uar doctor: is everything there, and is it well? Changes nothing but with --repair. */
 #include "commands.h"
 #include "doctor.h"
 #include "json_out.h"
@@ -123,7 +123,7 @@ void checkup_choices(checkup *c) {
 
 /* ---- the answer ---- */
 
-static void print_json(const checkup *c, bool ok) {
+static void print_json(checkup *c, bool ok) {
     cJSON *answer = cJSON_CreateObject();
     node_set(answer, "ok", cJSON_CreateBool(ok));
     cJSON *list = cJSON_AddArrayToObject(answer, "checks");
@@ -135,7 +135,32 @@ static void print_json(const checkup *c, bool ok) {
         node_set(item, "hint", node_z(c->checks[i].hint));
         cJSON_AddItemToArray(list, item);
     }
+    if (c->lost != NULL) {
+        node_set(answer, "lost", c->lost);
+        node_set(answer, "lost_count", node_whole(c->lost_count));
+        c->lost = NULL;
+    }
     output_json(answer);
+}
+
+static void add_lost(text_buffer *out, const checkup *c) {
+    static const char *const keys[] = { "kind", "owner", "id" };
+    const cJSON *item = NULL;
+    cJSON_ArrayForEach(item, c->lost) {
+        text_add_z(out, "lost");
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+            const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, keys[i]));
+            text_add_z(out, " ");
+            text_add_visible(out, uar_str_of(value != NULL ? value : "?"), false);
+        }
+        text_add_z(out, ": ");
+        text_add_visible(out, uar_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "what"))), false);
+        text_add_z(out, "\n");
+    }
+    char line[64];
+    if (c->lost_count <= LOST_MOST) return;
+    snprintf(line, sizeof line, "lost and %zu more\n", c->lost_count - LOST_MOST);
+    text_add_z(out, line);
 }
 
 static void print_text(const checkup *c, size_t faults) {
@@ -151,6 +176,7 @@ static void print_text(const checkup *c, size_t faults) {
         text_add_z(&out, each->hint != NULL ? each->hint : "");
         text_add_z(&out, "\n");
     }
+    add_lost(&out, c);
     snprintf(line, sizeof line, "%zu of %zu checks failed\n", faults, c->count);
     text_add_z(&out, faults > 0 ? line : c->app->quiet ? "" : "all is well\n");
     output_bytes(out.data, out.len);
@@ -161,10 +187,10 @@ int cmd_doctor(app *a) {
     checkup c = { .app = a };
     size_t faults = 0;
     bool store_fault = false;
-    if (args_has(&a->args, "repair")) return report(a, UAR_E_UNSUPPORTED, NULL, "--repair is not in this version");
     int code = stores_check_root(a);
     if (code != CODE_OK) return code;
     checkup_parts(&c);
+    if (args_has(&a->args, "repair")) checkup_repair(&c);
     checkup_stores(&c);
     checkup_choices(&c);
     for (size_t i = 0; i < c.count; i++) {
@@ -175,5 +201,6 @@ int cmd_doctor(app *a) {
     if (!a->json) print_text(&c, faults);
     for (size_t i = 0; i < c.count; i++)
         free(c.checks[i].detail);
+    cJSON_Delete(c.lost);
     return faults == 0 ? CODE_OK : store_fault ? CODE_STORE : CODE_FAILED;
 }

@@ -137,7 +137,7 @@ static const option import_options[] = {
 };
 
 static const option doctor_options[] = {
-    { "repair", NULL, "not in this version" },
+    { "repair", NULL, "keep what is whole of a damaged store, name what is lost" },
     OPTIONS_END,
 };
 
@@ -273,6 +273,7 @@ static const command commands[] = {
     LATER("agents", NULL, "..."),
     LATER("mcp", NULL, ""),
     LATER("admin", NULL, "METHOD PATH [BODY]"),
+    { "backup", NULL, "DIR", 1, 1, "copy state and memory into a new folder, a --store", { NULL }, cmd_backup },
     { "doctor", NULL, "", 0, 0, "is everything there, and is it well?", { doctor_options }, cmd_doctor },
     COMMANDS_END,
 };

@@ -25,6 +25,7 @@ void help_print(const command *c);
 
 struct app;
 int cmd_chat(struct app *app);
+int cmd_backup(struct app *app);
 int cmd_doctor(struct app *app);
 int cmd_memory_reindex(struct app *app);
 int cmd_run(struct app *app);

@@ -1,12 +1,15 @@
 /*
- * What `uar doctor` finds out: a list of checks, each with a verdict and a detail. Nothing here writes to a store or makes
- * one, and no value of a key is ever read into a detail.
+ * What `uar doctor` finds out: a list of checks, each with a verdict and a detail. Nothing here but checkup_repair writes to a
+ * store or makes one, and no value of a key is ever read into a detail.
  */
 #ifndef UAR_CLI_DOCTOR_H
 #define UAR_CLI_DOCTOR_H
 
 #include "app.h"
 #include "text.h"
+
+#include <cjson/cJSON.h>
+#include <uar/store_care.h>
 
 typedef struct check {
     const char *name;
@@ -22,6 +25,8 @@ typedef struct checkup {
     const app *app;
     check checks[CHECKS_MOST];
     size_t count;
+    cJSON *lost; /* records that can't be read: an object each; NULL: none */
+    size_t lost_count;
 } checkup;
 
 /* Add a check; the details are formatted. `hint` is static. */
@@ -34,6 +39,11 @@ void checkup_bad_store(checkup *c, const char *name, const char *hint, const cha
 
 /* Versions of what the program is linked with. */
 void checkup_parts(checkup *c);
+/* A uar_store_finding_fn over a checkup: keeps the names of lost records, up to LOST_MOST of them. */
+enum { LOST_MOST = 1000 };
+void checkup_note(void *checkup, const uar_store_finding *finding);
+/* Put the state in order, if it is damaged, and the memory's index. */
+void checkup_repair(checkup *c);
 /* State, memory, their folders and the stored settings. */
 void checkup_stores(checkup *c);
 /* Model, embedder, and what the environment says. */

@@ -106,37 +106,36 @@ static void check_apart(checkup *c, const char *state, const char *memory) {
 
 /* ---- state ---- */
 
-/* The first row and column of an answer, or NULL. Free with free(). */
-static char *first_answer(sqlite3 *db, const char *question) {
-    sqlite3_stmt *s = NULL;
-    char *answer = NULL;
-    if (sqlite3_prepare_v2(db, question, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW &&
-        sqlite3_column_text(s, 0) != NULL)
-        answer = must_copy(uar_str_of((const char *)sqlite3_column_text(s, 0)));
-    sqlite3_finalize(s);
-    return answer;
-}
-
-static void check_pages(checkup *c, const char *path) {
+static void check_schema(checkup *c, const char *path) {
     enum { PATIENCE_MS = 5000 };
     sqlite3 *db = NULL;
-    char *finding = NULL;
-    char *schema = NULL;
+    sqlite3_stmt *s = NULL;
     int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL);
     if (code == SQLITE_OK) sqlite3_busy_timeout(db, PATIENCE_MS);
-    if (code == SQLITE_OK) schema = first_answer(db, "PRAGMA user_version");
-    if (code == SQLITE_OK) finding = first_answer(db, "PRAGMA integrity_check(1)");
-    if (schema != NULL) checkup_good(c, "state_schema", "version %s", schema);
-    if (finding == NULL) {
-        checkup_bad_store(c, "state_integrity", restore_hint, "can't be checked: %s", sqlite3_errmsg(db));
-    } else if (strcmp(finding, "ok") != 0) {
-        checkup_bad_store(c, "state_integrity", restore_hint, "%s", finding);
-    } else {
-        checkup_good(c, "state_integrity", "every page and index agree");
-    }
-    free(finding);
-    free(schema);
+    if (code == SQLITE_OK) code = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &s, NULL);
+    if (code == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
+        checkup_good(c, "state_schema", "version %d", sqlite3_column_int(s, 0));
+    sqlite3_finalize(s);
     sqlite3_close(db);
+}
+
+/* Every record and every page; also of a store that is too damaged to be opened. */
+static void check_records(checkup *c, const char *path, uar_status opened) {
+    uar_store_check seen;
+    uar_error err = UAR_ERROR_INIT;
+    uar_store_check_init(&seen);
+    uar_status status = uar_sqlite_check(&seen, path, NULL, checkup_note, c, NULL, &err);
+    if (status != UAR_OK) {
+        if (opened == UAR_OK || status != opened)
+            checkup_bad_store(c, "state_integrity", restore_hint, "can't be checked: %s", reason_of(&err));
+        return;
+    }
+    if (seen.lost + seen.faults != 0)
+        checkup_bad_store(c, "state_integrity", "restore a backup, or: uar doctor --repair keeps what is whole",
+                          "%" PRIu64 " records are whole, %" PRIu64 " are lost, %" PRIu64 " faults of structure",
+                          seen.records, seen.lost, seen.faults);
+    else
+        checkup_good(c, "state_integrity", "every page, index and checksum agrees, %" PRIu64 " records", seen.records);
 }
 
 /* True if it can be opened. */
@@ -154,10 +153,12 @@ static bool check_state(checkup *c, const char *path) {
     uar_persistence_free(layer);
     if (status != UAR_OK) {
         checkup_bad_store(c, "state", hint_for(status), "%s: %s: %s", path, uar_status_name(status), reason_of(&err));
+        if (status == UAR_E_CORRUPT) check_records(c, path, status);
         return false;
     }
     checkup_good(c, "state", "%s: opens, %" PRIu64 " bytes", path, bytes_of(path));
-    check_pages(c, path);
+    check_schema(c, path);
+    check_records(c, path, UAR_OK);
     return true;
 }
 

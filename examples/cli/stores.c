@@ -39,8 +39,7 @@ static char *root_path(const app *a) {
     return path.data;
 }
 
-/* Make a folder and those above it; 0 or an errno. */
-static int make_folders(char *path) {
+int stores_make_folders(char *path) {
     for (char *p = path + 1;; p++) {
         if (*p != '/' && *p != '\0') continue;
         char kept = *p;
@@ -83,7 +82,7 @@ static char *make_path(int *fault, const app *a, const char *folder, const char 
     if (path == NULL) return NULL;
     char *end = path + strlen(path) - strlen(file) - 1;
     *end = '\0';
-    *fault = make_folders(path);
+    *fault = stores_make_folders(path);
     *end = '/';
     return path;
 }

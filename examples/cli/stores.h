@@ -16,6 +16,9 @@
 /* Append the folder for the data of this user's programs. False: nobody says where it lies. */
 bool stores_data_home(text_buffer *path);
 
+/* Make a folder for this user alone, and those above it; 0 or an errno. `path` is written to and restored. */
+int stores_make_folders(char *path);
+
 /* Path of DIR/`folder`/`file`, its folders made. CODE_OK, or a code after a report. Free with free(). */
 int stores_path(char **out, const app *a, const char *folder, const char *file);
 

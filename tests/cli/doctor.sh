@@ -150,12 +150,60 @@ want check_is environment false "UAR_MEMORY__ENABLED must be true or false"
 unset UAR_MEMORY__ENABLED
 end
 
-it "--repair is not in this version"
+it "--repair leaves alone what is whole"
+new_store
+uar run "Hi"
 uar --json doctor --repair
+want code 0
+want check_is state_repair true "nothing to repair"
+want check_is memory_repair true "no memory yet"
+end
+
+it "--repair keeps what is whole, names what is lost, and keeps the damaged file"
+if python3 -c 'import sqlite3' 2>/dev/null; then
+    new_store
+    uar run "Hi"
+    uar settings set memory.enabled false
+    python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("PRAGMA journal_mode=DELETE")
+db.execute("UPDATE record SET body=CAST(? AS BLOB) WHERE kind=31", ("[]",))
+db.commit()' "$STORE/state/state.db"
+    uar --json doctor
+    want code 3
+    want check_is state_integrity false "1 are lost"
+    want out_has '"lost":[{"store":"state","kind":"setting","owner":"local","id":"memory.enabled"'
+    uar doctor
+    want out_has "lost setting local memory.enabled"
+    uar --json doctor --repair
+    want code 0
+    want json_lines out
+    want check_is state_repair true "1 lost"
+    want check_is state_integrity true ""
+    want out_has '"lost":[{"store":"state","kind":"setting","owner":"local","id":"memory.enabled"'
+    want test "$(ls "$STORE/state" | grep -c damaged)" = 1
+    uar sessions list
+    want code 0
+    want out_has default
+fi
+end
+
+it "a backup is a store of its own, and overwrites nothing"
+new_store
+uar run "Hi"
+uar memory add "Ada lives in Oslo."
+uar --json backup "$WORK/copy"
+want code 0
+want json_lines out
+want out_has '"state":"'
+want out_has '"memory":"'
+uar --store "$WORK/copy" sessions list
+want out_has default
+uar --store "$WORK/copy" memory search "Where does Ada live?"
+want out_has "Ada lives in Oslo."
+uar --json backup "$WORK/copy"
 want code 2
-want json_lines err
-want err_has "not in this version"
-want out_empty
+want err_has UAR_E_EXISTS
 end
 
 it "memory reindex builds the index anew, and all is found again"
