@@ -108,6 +108,22 @@ UAR_API uar_status uar_session_origin(uar_runtime *rt, const char *owner, const 
 UAR_API uar_status uar_session_origin_sync(uar_reply **out, uar_runtime *rt, const char *owner, const char *user,
                                            const char *session, uar_error *err);
 
+/* ---- owners ---- */
+
+/**
+ * Erase an owner: sessions and all other records of every user of it, attachments, what names it in the indexes, and its part
+ * of the memory that the runtime was built with: records, graph, streams. Then the stores are rebuilt, so that the bytes leave
+ * the files. Other owners stay as they are. UAR_E_BUSY while a run has one of its sessions open: cancel it, and call again;
+ * start no runs for this owner meanwhile. If the process ends in between, or a store says no, call again: it goes on where it
+ * was. Reply: `document`, the receipt: `{"ended_ms":…,"files":"rebuilt","memory":{"entities":N,"pending":N,"records":N,
+ * "streams":N},"owner":"…","pending":false,"records":{KIND:N,…,"total":N},"started_ms":…,"v":1}`. `memory` is null without a
+ * memory; `files` is a status name if the store couldn't be rebuilt; `pending`: true if bytes may still be in a file, because
+ * another process reads it: call again later.
+ */
+UAR_API uar_status uar_owner_erase(uar_runtime *rt, const char *owner, uar_reply_fn done, void *ctx, uar_error *err);
+/** Erase an owner; waits. */
+UAR_API uar_status uar_owner_erase_sync(uar_reply **out, uar_runtime *rt, const char *owner, uar_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -84,7 +84,8 @@ static removal_next got_session(removal *m, request *q) {
     if (m->life.mark == SESSION_UNBORN) return fail(m, q, UAR_E_NOT_FOUND, "there is no such session");
     /* Somebody began and didn't end: what is left to do is the sweep. */
     if (m->life.mark == SESSION_DELETED && m->renames) return fail(m, q, UAR_E_NOT_FOUND, "there is no such session");
-    if (m->life.mark == SESSION_DELETED) return begin_sweep(m, q, m->now.revision);
+    if (m->life.mark == SESSION_DELETED)
+        return m->only_marks ? end(m, q, REMOVAL_DONE) : begin_sweep(m, q, m->now.revision);
     if (m->only_at != 0 && m->now.revision != m->only_at) return fail(m, q, UAR_E_BUSY, "this session has moved on");
     return ask(m, q, REMOVAL_AT_LEASE, UAR_RECORD_LEASE, m->owner, m->key);
 }
@@ -183,7 +184,7 @@ static removal_next got_mark(removal *m, request *q) {
     if (status == UAR_E_CONFLICT) return fail(m, q, UAR_E_BUSY, "another process writes this session");
     if (status != UAR_OK) return end(m, q, REMOVAL_FAILED);
     if (!uar_uuid_is_none(m->holder.instance)) watch_bury(&q->rt->env, m->holder.instance, m->holder.beat);
-    return m->renames ? end(m, q, REMOVAL_DONE) : begin_sweep(m, q, m->now.revision + 1);
+    return m->renames || m->only_marks ? end(m, q, REMOVAL_DONE) : begin_sweep(m, q, m->now.revision + 1);
 }
 
 removal_next removal_step(removal *m, request *q) {

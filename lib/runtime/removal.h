@@ -26,6 +26,7 @@ typedef struct removal {
     uar_str owner, user, session; /* the caller's */
     bool renames;                 /* give it `name` instead of removing it */
     uar_str name;                 /* absent: none */
+    bool only_marks;              /* leave what hangs below the tombstone to somebody else */
     uint64_t only_at;             /* remove only if the session's record is at this revision; 0: whatever it is */
     removal_stage stage;
     uar_str key, claim; /* in the request's arena */

@@ -21,13 +21,17 @@ static inline place place_make(void) {
     place p;
     folder_make(p.folder);
     (void)snprintf(p.store, sizeof p.store, "%s/state.db", p.folder);
-    (void)snprintf(p.memory, sizeof p.memory, "%s/memory.db", p.folder);
+    (void)snprintf(p.memory, sizeof p.memory, "%s/memory", p.folder);
+    assert_int_equal(mkdir(p.memory, 0700), 0);
+    (void)snprintf(p.memory, sizeof p.memory, "%s/memory/memory.db", p.folder);
     return p;
 }
 
 static inline void place_remove(place *p) {
     store_files_remove(p->store);
     store_files_remove(p->memory);
+    *strrchr(p->memory, '/') = '\0';
+    assert_int_equal(rmdir(p->memory), 0);
     assert_int_equal(rmdir(p->folder), 0);
 }
 
