@@ -177,9 +177,9 @@ typedef struct uar_store_check {
 /** Head of a uar_store_check. */
 #define UAR_STORE_CHECK_INIT sizeof(uar_store_check)
 /** The twin of UAR_STORE_CHECK_INIT. */
-static inline void uar_store_check_init(uar_store_check *check) {
-    memset(check, 0, sizeof *check);
-    check->size = sizeof *check;
+static inline void uar_store_check_init(uar_store_check *report) {
+    memset(report, 0, sizeof *report);
+    report->size = sizeof *report;
 }
 
 /**
