@@ -49,13 +49,23 @@ static bool are_same(sums x, sums y) {
 
 /* ---- the head ---- */
 
-static bool parse_head(log_reader *r, const unsigned char *head) {
+static void put_word(unsigned char *b, uint32_t value) {
+    for (int i = 3; i >= 0; i--, value >>= 8)
+        b[i] = (unsigned char)(value & 0xff);
+}
+
+/* The fields that all heads of a log share. */
+static bool parse_format(log_reader *r, const unsigned char *head) {
     enum { MAGIC = 0x377f0682, FORMAT = 3007000 };
     uint32_t magic = word_at(head);
     if ((magic & ~1u) != MAGIC || word_at(head + 4) != FORMAT) return false;
     r->is_big_endian = (magic & 1) != 0;
     r->page = word_at(head + 8);
-    if (r->page < PAGE_MIN || r->page > PAGE_MAX || (r->page & (r->page - 1)) != 0) return false;
+    return r->page >= PAGE_MIN && r->page <= PAGE_MAX && (r->page & (r->page - 1)) == 0;
+}
+
+static bool parse_head(log_reader *r, const unsigned char *head) {
+    if (!parse_format(r, head)) return false;
     r->salts[0] = word_at(head + 16);
     r->salts[1] = word_at(head + 20);
     r->sum = add_sums(r, (sums){ 0, 0 }, head, 24);
@@ -146,8 +156,26 @@ static int look_at_frames(look *out, log_reader *r, const uar_allocator *alloc) 
     return code;
 }
 
-static int read_head(log_reader *r, bool *is_good) {
-    unsigned char head[HEAD];
+/* A log that is in the file as a whole is begun anew by a new head over its old frames. Whoever dies in the middle of that
+ * leaves a head that is bad, and nothing is lost: the old head, with the number before and the salts of the frames, is the one
+ * that the first frame goes on from. */
+static int ask_if_torn(bool *out, log_reader *r, const unsigned char *head, const uar_allocator *alloc) {
+    unsigned char old[HEAD];
+    if (!parse_format(r, head) || frames_of(r) == 0) return SQLITE_OK;
+    r->frame = (unsigned char *)alloc_bytes(alloc, FRAME + (size_t)r->page);
+    if (r->frame == NULL) return SQLITE_NOMEM;
+    int code = read_frame(r, 0, true);
+    if (code == SQLITE_OK) {
+        memcpy(old, head, HEAD);
+        put_word(old + 12, word_at(head + 12) - 1);
+        memcpy(old + 16, r->frame + 8, 8);
+        *out = are_same(sums_from(r, add_sums(r, (sums){ 0, 0 }, old, 24)), stored_sums(r));
+    }
+    alloc_free(alloc, r->frame);
+    return code;
+}
+
+static int read_head(log_reader *r, unsigned char head[HEAD], bool *is_good) {
     int code = r->file->pMethods->xRead(r->file, head, HEAD, 0);
     *is_good = code == SQLITE_OK && parse_head(r, head);
     return code;
@@ -155,17 +183,22 @@ static int read_head(log_reader *r, bool *is_good) {
 
 static int look_once(look *out, sqlite3_file *file, const uar_allocator *alloc) {
     log_reader r = { .file = file }, again = { .file = file };
+    unsigned char head[HEAD];
+    bool is_good = false, is_torn = false;
     *out = (look){ .found = { .has_header = true }, .bad = -1 };
     int code = file->pMethods->xFileSize(file, &r.size);
     /* A head alone may be torn: what follows it is written when it is synced. */
     if (code != SQLITE_OK || r.size <= HEAD) return code;
-    code = read_head(&r, &out->found.has_header);
-    out->found.is_damaged = !out->found.has_header;
+    code = read_head(&r, head, &is_good);
+    if (code == SQLITE_OK && !is_good) {
+        code = ask_if_torn(&is_torn, &r, head, alloc);
+        out->found.has_header = is_torn;
+        out->found.is_damaged = !is_torn;
+        return code;
+    }
     memcpy(out->salts, r.salts, sizeof out->salts);
-    if (code != SQLITE_OK || !out->found.has_header) return code;
-    code = look_at_frames(out, &r, alloc);
-    bool is_good = false;
-    if (code == SQLITE_OK) code = read_head(&again, &is_good);
+    if (code == SQLITE_OK) code = look_at_frames(out, &r, alloc);
+    if (code == SQLITE_OK) code = read_head(&again, head, &is_good);
     if (memcmp(r.salts, again.salts, sizeof r.salts) != 0) out->found.is_damaged = false;
     return code;
 }

@@ -264,7 +264,7 @@ static void expect_right_or_told(void **state) {
     if (!run_damage(&sum, *state, false)) skip();
     assert_int_equal(sum.faults, 0);
     assert_int_equal(sum.lost, 0);
-    if (sum.cases > 1) assert_true(sum.killed > sum.cases / 20);
+    if (sum.cases > 1) assert_true(sum.killed > sum.cases / 50);
 }
 
 static victim victims[] = {

@@ -22,7 +22,7 @@
 #include "store/sqlite.h"
 #include "support/store_work.h"
 
-enum { BATCH = 100, AT_ONCE = 2, SECONDS = 60, THINNED = 10, PATIENCE_MS = 1 };
+enum { BATCH = 100, AT_ONCE = 2, SECONDS = 60, THINNED = 12, PATIENCE_MS = 1 };
 
 typedef enum way { WAY_IO, WAY_FULL, WAY_SHORT, WAY_BUSY, WAY_CANTOPEN, WAYS } way;
 
@@ -82,6 +82,8 @@ typedef struct scenario {
     unsigned before, commits; /* that the store has when it begins, and those that it does */
     int checkpoint_pages;     /* 0: as the library has it */
     bool leaves_log;          /* the process before has not closed its store */
+    bool is_cared_for;        /* it is copied, tidied, checked, suspended and resumed too */
+    bool is_migration;        /* it is opened by a version that is yet to come */
     bool is_careless;         /* the control: takes a failure for success */
     work_model model;
     char base[128]; /* folder with the files that it begins with */
@@ -97,17 +99,26 @@ typedef struct world {
     bool in_doubt; /* the next one failed: it may be there when the store is opened again, and only then */
 } world;
 
+/* One more table, filled from the records, and one more index. */
+static const sqlite_step next_steps[] = {
+    { "CREATE TABLE copy(kind INTEGER, owner BLOB, id BLOB, body BLOB);"
+      "INSERT INTO copy SELECT kind, owner, id, body FROM record;"
+      "CREATE INDEX record_updated ON record(updated_ms)",
+      NULL },
+};
+static const sqlite_schema next_schema = { .version = 2, .oldest = 1, .create = "", .steps = next_steps };
+
 static void path_in(char out[192], const char *folder, const char *name) {
     (void)snprintf(out, 192, "%s/%s", folder, name);
 }
 
-static uar_status open_store(world *w, const char *folder, uar_error *err) {
+static uar_status open_as(world *w, const char *folder, bool next, uar_error *err) {
     char path[192], sql[64];
     uar_sqlite_options options;
     uar_sqlite_options_init(&options);
     options.busy_timeout_ms = PATIENCE_MS;
     path_in(path, folder, "state.db");
-    w->layer = uar_persistence_sqlite(path, &options);
+    w->layer = sqlite_new_with(&alloc_default, path, &options, next ? &next_schema : &sqlite_schema_now);
     uar_status status = w->layer->open(w->layer->ctx, err);
     if (status != UAR_OK) {
         uar_persistence_free(w->layer);
@@ -118,6 +129,10 @@ static uar_status open_store(world *w, const char *folder, uar_error *err) {
     if (w->s->checkpoint_pages > 0)
         (void)sqlite3_exec(((const sqlite_layer *)w->layer->ctx)->db, sql, NULL, NULL, NULL);
     return UAR_OK;
+}
+
+static uar_status open_store(world *w, const char *folder, uar_error *err) {
+    return open_as(w, folder, w->s->is_migration, err);
 }
 
 static void close_store(world *w) {
@@ -173,6 +188,72 @@ static void go_on(world *w) {
     w->in_doubt = status != UAR_OK;
 }
 
+/* ---- care ---- */
+
+static const uar_care_progress nobody = { NULL, NULL };
+
+/* Either a whole copy, or no file at all. */
+static void copy_store(world *w, const char *folder) {
+    char path[192];
+    uar_error err = UAR_ERROR_INIT;
+    uint64_t digest = 0;
+    path_in(path, folder, "copy.db");
+    uar_status status = w->layer->backup(w->layer->ctx, path, &nobody, &err);
+    judge(w, "copying", status, &err);
+    if (status != UAR_OK) {
+        if (access(path, F_OK) == 0) case_fail(w->r, "a copy that failed is there");
+        return;
+    }
+    fault now = w->fault;
+    w->fault.at = 0;
+    const uar_persistence *copy = uar_persistence_sqlite(path, NULL);
+    status = copy->open(copy->ctx, &err);
+    if (status == UAR_OK) status = work_digest_deep(&digest, copy, &err);
+    if (status != UAR_OK || work_find(&w->s->model, digest) != (int)w->done)
+        case_fail(w->r, "the copy isn't what was copied: %s", err.message);
+    uar_persistence_free(copy);
+    w->fault = now;
+}
+
+static void hear_finding(void *ctx, const uar_store_finding *finding) {
+    world *w = ctx;
+    if (w->fault.way != WAY_SHORT)
+        case_fail(w->r, "a check finds a fault: %.*s", (int)finding->what.len, finding->what.ptr);
+}
+
+static void tidy_and_check(world *w) {
+    uar_error err = UAR_ERROR_INIT;
+    uar_care_options options;
+    uar_store_care care;
+    uar_store_check report;
+    uar_care_options_init(&options);
+    uar_store_care_init(&care);
+    uar_store_check_init(&report);
+    judge(w, "tidying", w->layer->maintain(w->layer->ctx, &options, &nobody, &care, &err), &err);
+    judge(w, "checking", w->layer->check(w->layer->ctx, hear_finding, w, &nobody, &report, &err), &err);
+}
+
+/* A layer that couldn't go on stays suspended, and can when the disk works again. */
+static void suspend_and_resume(world *w) {
+    uar_error err = UAR_ERROR_INIT;
+    uar_status status = w->layer->suspend(w->layer->ctx, &err);
+    judge(w, "suspending", status, &err);
+    if (status != UAR_OK) return;
+    if (disk_vfs_open_files() != 0) case_fail(w->r, "%d files are open while suspended", disk_vfs_open_files());
+    status = w->layer->resume(w->layer->ctx, &err);
+    judge(w, "resuming", status, &err);
+    if (status == UAR_OK) return;
+    w->fault.at = 0;
+    status = w->layer->resume(w->layer->ctx, &err);
+    if (status != UAR_OK) case_fail(w->r, "it doesn't resume once the disk works: %s", err.message);
+}
+
+static void take_care(world *w, const char *folder) {
+    copy_store(w, folder);
+    tidy_and_check(w);
+    suspend_and_resume(w);
+}
+
 static void play(world *w, const char *folder) {
     uar_error err = UAR_ERROR_INIT;
     uar_status status = open_store(w, folder, &err);
@@ -181,6 +262,7 @@ static void play(world *w, const char *folder) {
     read_all(w, "at first", false);
     for (unsigned i = 0; i < w->s->commits && w->r->fault[0] == '\0'; i++)
         if (do_commit(w, "a commit") != UAR_OK) go_on(w);
+    if (w->s->is_cared_for && w->r->fault[0] == '\0') take_care(w, folder);
     if (w->r->fault[0] == '\0') read_all(w, "at the end", false);
     close_store(w);
 }
@@ -280,7 +362,7 @@ static void make_base(scenario *s) {
         disk_vfs_seed(cases_seed());
         case_result r = { .acked = 0 };
         world w = { .s = s, .r = &r };
-        if (open_store(&w, s->base, NULL) != UAR_OK) _exit(1);
+        if (open_as(&w, s->base, false, NULL) != UAR_OK) _exit(1);
         for (unsigned i = 0; i < s->before; i++)
             if (do_commit(&w, "a commit") != UAR_OK) _exit(1);
         if (!s->leaves_log) close_store(&w);
@@ -343,12 +425,24 @@ static void a_host_that_takes_a_failure_for_success_is_found(void **state) {
 }
 
 static scenario scenarios[] = {
-    { .name = "errors_new", .style = WORK_SMALL, .commits = 4 },
-    { .name = "errors_small", .style = WORK_SMALL, .before = 10, .commits = 12, .checkpoint_pages = 20 },
-    { .name = "errors_change", .style = WORK_CHANGE, .before = 12, .commits = 12, .checkpoint_pages = 16 },
-    { .name = "errors_big", .style = WORK_BIG, .before = 3, .commits = 4, .checkpoint_pages = 24 },
-    { .name = "errors_tree", .style = WORK_TREE, .before = 4, .commits = 5, .checkpoint_pages = 16 },
-    { .name = "errors_log", .style = WORK_CHANGE, .before = 15, .commits = 4, .leaves_log = true },
+    { .name = "errors_new", .style = WORK_SMALL, .commits = 10 },
+    { .name = "errors_small", .style = WORK_SMALL, .before = 10, .commits = 30, .checkpoint_pages = 20 },
+    { .name = "errors_change", .style = WORK_CHANGE, .before = 12, .commits = 30, .checkpoint_pages = 16 },
+    { .name = "errors_big", .style = WORK_BIG, .before = 3, .commits = 12, .checkpoint_pages = 24 },
+    { .name = "errors_tree", .style = WORK_TREE, .before = 4, .commits = 18, .checkpoint_pages = 16 },
+    { .name = "errors_log", .style = WORK_CHANGE, .before = 20, .commits = 12, .leaves_log = true },
+    { .name = "errors_migration",
+      .style = WORK_CHANGE,
+      .before = 24,
+      .commits = 6,
+      .leaves_log = true,
+      .is_migration = true },
+    { .name = "errors_care",
+      .style = WORK_CHANGE,
+      .before = 20,
+      .commits = 6,
+      .leaves_log = true,
+      .is_cared_for = true },
 };
 
 int main(int argc, char **argv) {
@@ -360,6 +454,8 @@ int main(int argc, char **argv) {
         "test_R9_any_failure_in_big_values_is_said_and_undoes_the_commit",
         "test_R9_any_failure_while_children_go_is_said_and_undoes_the_commit",
         "test_R9_any_failure_while_a_log_is_recovered_is_said_and_loses_nothing",
+        "test_R9_any_failure_while_a_store_is_migrated_is_said_and_loses_nothing",
+        "test_R9_any_failure_while_a_store_is_copied_tidied_or_suspended_is_said_and_leaves_no_half_copy",
     };
     enum { COUNT = sizeof scenarios / sizeof scenarios[0] };
     struct CMUnitTest tests[COUNT + 1] = {

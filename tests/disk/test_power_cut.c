@@ -25,7 +25,7 @@
 #include "support/store_work.h"
 #include "trace.h"
 
-enum { QUICK = 2000, FULL = 20000, BATCH = 250, AT_ONCE = 2, SECONDS = 60, TRIES = 8, SEEN = 1 << 17 };
+enum { QUICK = 1600, FULL = 20000, BATCH = 250, AT_ONCE = 2, SECONDS = 60, TRIES = 8, SEEN = 1 << 17 };
 
 typedef struct scenario {
     const char *name;
@@ -33,6 +33,7 @@ typedef struct scenario {
     unsigned commits;
     int checkpoint_pages; /* how many pages the log may have before it is copied; 0: as the library has it */
     const char *sync;     /* a control: how the store is synced instead */
+    bool is_migration;    /* opened by a version that is yet to come */
     void (*prepare)(const struct scenario *s, const char *folder);
     void (*play)(const struct scenario *s, const char *folder);
     work_model model;
@@ -45,10 +46,19 @@ static void path_of(char out[192], const char *folder) {
     (void)snprintf(out, 192, "%s/state.db", folder);
 }
 
-static uar_status open_layer(const uar_persistence **out, const char *folder, uar_error *err) {
+/* One more table, filled from the records, and one more index. */
+static const sqlite_step next_steps[] = {
+    { "CREATE TABLE copy(kind INTEGER, owner BLOB, id BLOB, body BLOB);"
+      "INSERT INTO copy SELECT kind, owner, id, body FROM record;"
+      "CREATE INDEX record_updated ON record(updated_ms)",
+      NULL },
+};
+static const sqlite_schema next_schema = { .version = 2, .oldest = 1, .create = "", .steps = next_steps };
+
+static uar_status open_layer(const uar_persistence **out, const char *folder, bool next, uar_error *err) {
     char path[192];
     path_of(path, folder);
-    *out = uar_persistence_sqlite(path, NULL);
+    *out = sqlite_new_with(&alloc_default, path, NULL, next ? &next_schema : &sqlite_schema_now);
     uar_status status = (*out)->open((*out)->ctx, err);
     if (status != UAR_OK) uar_persistence_free(*out);
     return status;
@@ -58,10 +68,10 @@ static void run_sql(const uar_persistence *layer, const char *sql) {
     if (sqlite3_exec(((const sqlite_layer *)layer->ctx)->db, sql, NULL, NULL, NULL) != SQLITE_OK) abort();
 }
 
-static const uar_persistence *open_to_play(const scenario *s, const char *folder) {
+static const uar_persistence *open_to_play(const scenario *s, const char *folder, bool next) {
     const uar_persistence *layer = NULL;
     char sql[64];
-    if (open_layer(&layer, folder, NULL) != UAR_OK) abort();
+    if (open_layer(&layer, folder, next, NULL) != UAR_OK) abort();
     (void)snprintf(sql, sizeof sql, "PRAGMA wal_autocheckpoint=%d", s->checkpoint_pages);
     if (s->checkpoint_pages > 0) run_sql(layer, sql);
     (void)snprintf(sql, sizeof sql, "PRAGMA synchronous=%s", s->sync != NULL ? s->sync : "FULL");
@@ -79,7 +89,7 @@ static void do_commits(const scenario *s, const uar_persistence *layer, unsigned
 }
 
 static void play_commits(const scenario *s, const char *folder) {
-    const uar_persistence *layer = open_to_play(s, folder);
+    const uar_persistence *layer = open_to_play(s, folder, s->is_migration);
     do_commits(s, layer, 0, s->commits);
     uar_persistence_free(layer);
 }
@@ -88,7 +98,7 @@ static void play_commits(const scenario *s, const char *folder) {
 static void leave_log(const scenario *s, const char *folder) {
     pid_t pid = fork();
     if (pid == 0) {
-        do_commits(s, open_to_play(s, folder), 0, s->commits / 2);
+        do_commits(s, open_to_play(s, folder, false), 0, s->commits / 2);
         _exit(0);
     }
     int status = 1;
@@ -102,11 +112,27 @@ static void play_recovery(const scenario *s, const char *folder) {
     trace *tape = (trace *)(uintptr_t)&s->tape;
     tape->acked = tape->begun = half;
     for (unsigned from = half; from < s->commits; from = from == half ? more : s->commits) {
-        const uar_persistence *layer = open_to_play(s, folder);
+        const uar_persistence *layer = open_to_play(s, folder, s->is_migration);
         if (work_digest(&digest, layer, NULL) != UAR_OK || work_find(&s->model, digest) != (int)from) abort();
         do_commits(s, layer, from, from == half ? more : s->commits);
         uar_persistence_free(layer);
     }
+}
+
+/* Tidied in between, by bits and as a whole. */
+static void play_tidied(const scenario *s, const char *folder) {
+    static const uar_care_progress nobody = { NULL, NULL };
+    const uar_persistence *layer = open_to_play(s, folder, false);
+    for (unsigned from = 0, third = s->commits / 3; from < s->commits; from += third) {
+        uar_care_options options;
+        uar_store_care report;
+        uar_care_options_init(&options);
+        uar_store_care_init(&report);
+        options.whole = from >= third;
+        do_commits(s, layer, from, from + third);
+        if (layer->maintain(layer->ctx, &options, &nobody, &report, NULL) != UAR_OK) abort();
+    }
+    uar_persistence_free(layer);
 }
 
 static void record(scenario *s) {
@@ -166,7 +192,7 @@ static void check_next(case_result *r, const scenario *s, const char *folder, co
         case_fail(r, "the next commit fails: %s", err.message);
         return;
     }
-    if (open_layer(&layer, folder, &err) != UAR_OK) {
+    if (open_layer(&layer, folder, s->is_migration, &err) != UAR_OK) {
         case_fail(r, "it doesn't open again: %s", err.message);
         return;
     }
@@ -182,7 +208,7 @@ static void check_image(case_result *r, const crash_case *c, const scenario *s, 
     uar_error err = UAR_ERROR_INIT;
     uint64_t digest = 0;
     int found = -1;
-    if (open_layer(&layer, c->folder, &err) != UAR_OK) {
+    if (open_layer(&layer, c->folder, s->is_migration, &err) != UAR_OK) {
         case_fail(r, "it doesn't open: %s", err.message);
         return;
     }
@@ -265,6 +291,13 @@ static scenario scenarios[] = {
     { .name = "power_big", .style = WORK_BIG, .commits = 8, .checkpoint_pages = 30, .play = play_commits },
     { .name = "power_tree", .style = WORK_TREE, .commits = 18, .checkpoint_pages = 16, .play = play_commits },
     { .name = "power_log", .style = WORK_CHANGE, .commits = 24, .prepare = leave_log, .play = play_recovery },
+    { .name = "power_migration",
+      .style = WORK_CHANGE,
+      .commits = 24,
+      .is_migration = true,
+      .prepare = leave_log,
+      .play = play_recovery },
+    { .name = "power_tidied", .style = WORK_CHANGE, .commits = 24, .play = play_tidied },
 };
 
 static void expect_all_there(void **state) {
@@ -313,6 +346,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test_prestate(expect_all_there, &scenarios[2]),
         cmocka_unit_test_prestate(expect_all_there, &scenarios[3]),
         cmocka_unit_test_prestate(expect_all_there, &scenarios[4]),
+        cmocka_unit_test_prestate(expect_all_there, &scenarios[5]),
+        cmocka_unit_test_prestate(expect_all_there, &scenarios[6]),
         cmocka_unit_test(a_store_that_is_not_synced_is_found_damaged),
         cmocka_unit_test(a_store_that_syncs_only_at_checkpoints_is_found_to_lose),
     };
@@ -322,6 +357,8 @@ int main(int argc, char **argv) {
         "test_R9_a_power_cut_in_big_values_loses_no_commit",
         "test_R9_a_power_cut_while_children_go_brings_none_back",
         "test_R9_a_power_cut_while_a_log_is_recovered_loses_no_commit",
+        "test_R9_a_power_cut_while_a_store_is_migrated_loses_no_commit",
+        "test_R9_a_power_cut_while_a_store_is_tidied_loses_no_commit",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         tests[i].name = names[i];
