@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <uar/memory_async.h>
+#include <uar/store_care.h>
 
 #include "base/executor.h"
 #include "fault/sqlite_port.h"
@@ -407,6 +408,34 @@ static uar_status act_check(void *arg) {
     return uar_memory_check_sync(((bench *)arg)->memory, NULL);
 }
 
+/* ---- care ---- */
+
+static uar_status act_suspend(void *arg) {
+    bench *b = arg;
+    uar_status status = uar_memory_suspend(b->memory, NULL);
+    return status == UAR_OK ? uar_memory_resume(b->memory, NULL) : status;
+}
+
+/* What could not go on for want of memory goes on when there is some. */
+static void inspect_resumed(void *arg, uar_status status) {
+    bench *b = arg;
+    uar_status resumed = uar_memory_resume(b->memory, NULL);
+    FAULT_EXPECT(resumed == UAR_OK, "a later resume answers %s", uar_status_name(resumed));
+    inspect_memory(arg, status);
+}
+
+static uar_status act_backup(void *arg) {
+    bench *b = arg;
+    char copy[160];
+    (void)snprintf(copy, sizeof copy, "%s/copy.db", folder);
+    uar_status status = uar_memory_backup_to_sync(b->memory, copy, NULL, NULL);
+    bool is_there = access(copy, F_OK) == 0;
+    FAULT_EXPECT((status == UAR_OK) == is_there, "a backup that answers %s left a file: %d", uar_status_name(status),
+                 is_there);
+    store_files_remove(copy);
+    return status;
+}
+
 /* ---- import, open ---- */
 
 static void line_failed(void *ctx, uint64_t line, const uar_error *err) {
@@ -662,6 +691,8 @@ static sweep_scenario scenarios[] = {
     { "embedder_embedding", open_embedding, act_embedding, inspect_memory, NULL, close_bench, 0 },
     { "embedder_recall_in_a_run", open_embedding_run, act_recall, inspect_run, NULL, close_run, 0 },
     { "embedder_capture_after_a_run", open_embedding_run, act_capture, inspect_run, NULL, close_run, 0 },
+    { "memory_suspend", open_bench, act_suspend, inspect_resumed, NULL, close_bench, 60 },
+    { "memory_backup", open_bench, act_backup, inspect_memory, NULL, close_bench, 60 },
     { "later_add", open_pumped, act_add_later, inspect_memory, NULL, close_bench, 0 },
     { "later_search", open_pumped, act_search_later, inspect_memory, NULL, close_bench, 0 },
 };

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "support/probe_alloc.h"
 #include "test_store_fixture.h"
 
 static int64_t size_of(const char *at) {
@@ -466,6 +467,63 @@ static void test_R8_sixteen_processes_write_back_up_tidy_and_suspend_one_store_a
     }
 }
 
+/* ---- memory ---- */
+
+static void hear_nothing(void *ctx, const uar_store_finding *finding) {
+    (void)ctx, (void)finding;
+}
+
+static uar_status care_for(const uar_allocator *alloc) {
+    const uar_persistence *door = sqlite_new(alloc, path, NULL);
+    if (door == NULL) return UAR_E_NOMEM;
+    const uar_care_options options = { .size = sizeof options };
+    uar_store_care care = { .size = sizeof care };
+    uar_store_check check = { .size = sizeof check };
+    char copy[160];
+    snprintf(copy, sizeof copy, "%s", beside("-copy"));
+    uar_status status = door->open(door->ctx, NULL);
+    if (status == UAR_OK) status = door->suspend(door->ctx, NULL);
+    if (status == UAR_OK) status = door->resume(door->ctx, NULL);
+    if (status == UAR_OK) {
+        status = door->backup(door->ctx, copy, NULL, NULL);
+        assert_int_equal(size_of(copy) > 0, status == UAR_OK);
+        (void)unlink(copy);
+    }
+    if (status == UAR_OK) status = door->maintain(door->ctx, &options, NULL, &care, NULL);
+    if (status == UAR_OK) status = door->check(door->ctx, hear_nothing, NULL, NULL, &check, NULL);
+    if (status == UAR_OK) assert_int_equal(check.records, FILLED);
+    uar_persistence_free(door);
+    return status;
+}
+
+static void running_out_of_memory_anywhere_in_care_is_clean(void **state) {
+    (void)state;
+    probe_alloc probe;
+    store s;
+    open_store(&s);
+    fill(&s, 20);
+    finish(&s);
+    size_t files = count_files();
+    probe_alloc_init(&probe);
+    bool ended = false;
+    unsigned long n = 1;
+    for (; !ended; n++) {
+        /* Each record that is looked at is an allocation or two: far in, some of them will do. */
+        unsigned long at = n < 120 ? (n + 1) / 2 : 60 + (n - 120) * 17;
+        probe_alloc_arm(&probe, at, n % 2 == 0);
+        uar_status status = care_for(&probe.door);
+        ended = !probe_alloc_has_failed(&probe);
+        if (ended)
+            assert_int_equal(status, UAR_OK);
+        else
+            assert_true(status == UAR_E_NOMEM || status == UAR_OK);
+        assert_int_equal(probe.alive, 0);
+        assert_int_equal(uar_live_objects(), 0);
+        assert_int_equal(count_files(), files);
+    }
+    assert_true(n > 60);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
@@ -486,6 +544,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_log_that_a_reader_held_is_cut_when_the_reader_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_R8_sixteen_processes_write_back_up_tidy_and_suspend_one_store_at_once,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(running_out_of_memory_anywhere_in_care_is_clean, setup, teardown),
     };
     return cmocka_run_group_tests_name("store: care", tests, NULL, NULL);
 }

@@ -379,6 +379,36 @@ static void a_check_finds_a_changed_record_that_sqlite_takes_for_whole(void **st
     assert_int_equal(report.records, RECORDS - 2);
 }
 
+static void running_out_of_memory_anywhere_in_a_repair_leaves_the_store_as_it_was(void **state) {
+    (void)state;
+    const sqlite_listener nobody = { NULL, NULL, NULL };
+    char hurt[160], command[400];
+    make_store();
+    ruin_page(page_of_kind(13, 5));
+    snprintf(hurt, sizeof hurt, "%s-hurt", path);
+    copy_file(path, hurt);
+    snprintf(command, sizeof command, "cmp -s '%s' '%s'", path, hurt);
+    probe_alloc probe;
+    probe_alloc_init(&probe);
+    bool ended = false;
+    for (unsigned long n = 1; !ended; n++) {
+        uar_store_check check;
+        uar_store_repair report;
+        uar_store_check_init(&check);
+        uar_store_repair_init(&report);
+        unsigned long at = n < 80 ? (n + 1) / 2 : 40 + (n - 80) * 53;
+        probe_alloc_arm(&probe, at, n % 2 == 0);
+        uar_status status = sqlite_check_file(&check, &probe.door, path, NULL, &nobody, NULL);
+        if (status == UAR_OK) status = sqlite_repair_file(&report, &probe.door, path, NULL, &nobody, NULL);
+        ended = !probe_alloc_has_failed(&probe);
+        assert_true(status == UAR_OK ? report.replaced : status == UAR_E_NOMEM && !ended);
+        if (status != UAR_OK) assert_int_equal(system(command), 0);
+        if (status == UAR_OK) assert_true(report.records + report.lost == RECORDS);
+        if (status == UAR_OK) copy_file(hurt, path);
+        assert_int_equal(probe.alive, 0);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -393,6 +423,7 @@ int main(void) {
         TEST(a_repair_that_is_stopped_changes_nothing),
         TEST(what_is_no_store_is_not_repaired),
         TEST(a_check_finds_a_changed_record_that_sqlite_takes_for_whole),
+        TEST(running_out_of_memory_anywhere_in_a_repair_leaves_the_store_as_it_was),
     };
     return cmocka_run_group_tests_name("store: repair", tests, NULL, NULL);
 }
