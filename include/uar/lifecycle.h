@@ -124,6 +124,53 @@ UAR_API uar_status uar_owner_erase(uar_runtime *rt, const char *owner, uar_reply
 /** Erase an owner; waits. */
 UAR_API uar_status uar_owner_erase_sync(uar_reply **out, uar_runtime *rt, const char *owner, uar_error *err);
 
+/* ---- retention ---- */
+
+/** Which sessions of an owner may go. A limit of 0 says nothing. */
+typedef struct uar_retention {
+    size_t size;        /**< sizeof(uar_retention) */
+    int64_t max_age_ms; /**< sessions that were last written longer ago go */
+    uint64_t max_bytes; /**< of all messages of the owner: the oldest sessions go until the rest has no more */
+    bool keep_named;    /**< a session that has a name stays; its bytes count all the same */
+    bool dry_run;       /**< only say what would go */
+} uar_retention;
+/** Head of a uar_retention. */
+#define UAR_RETENTION_INIT sizeof(uar_retention)
+/** The twin of UAR_RETENTION_INIT. */
+static inline void uar_retention_init(uar_retention *retention) {
+    memset(retention, 0, sizeof *retention);
+    retention->size = sizeof *retention;
+}
+
+/**
+ * Delete sessions of all users of an owner that a policy lets go, the one that was written longest ago first, each whole as by
+ * uar_session_delete. One that a run has open, here or elsewhere, or that has a parked run, stays. UAR_E_INVALID without a
+ * limit. Reply: `number` of sessions that went, or would go; `document`: `{"bytes_after":N,"bytes_before":N,"deleted":N,
+ * "dry_run":false,"kept_open":N,"records":N,"sessions":N,"v":1}`; the bytes are those of messages, 0 without `max_bytes`.
+ */
+UAR_API uar_status uar_retain(uar_runtime *rt, const char *owner, const uar_retention *retention, uar_reply_fn done,
+                              void *ctx, uar_error *err);
+/** Delete what a policy lets go; waits. */
+UAR_API uar_status uar_retain_sync(uar_reply **out, uar_runtime *rt, const char *owner, const uar_retention *retention,
+                                   uar_error *err);
+
+/* ---- memory warnings, support ---- */
+
+/**
+ * Give memory back: events of runs that ended which nobody is still to read (a later subscriber gets a gap notice), the cache
+ * of the memory's index. Nothing is lost; what is needed again is read again. Bytes given back as far as they are known.
+ * 0 in a callback that may only finish its own call. May wait for a call of the memory that runs. Any thread.
+ */
+UAR_API uint64_t uar_runtime_trim(uar_runtime *rt);
+
+/**
+ * How things stand, as JSON for support: version, limits, counts, states, schema versions. It holds no text of users, models
+ * or tools, no names, no paths, no ids. Reply: `document`. Members may be added.
+ */
+UAR_API uar_status uar_diagnostics(uar_runtime *rt, uar_reply_fn done, void *ctx, uar_error *err);
+/** How things stand; waits. */
+UAR_API uar_status uar_diagnostics_sync(uar_reply **out, uar_runtime *rt, uar_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -140,6 +140,19 @@ static void trim_kept(hub *h) {
     }
 }
 
+size_t hub_trim(hub *h) {
+    size_t given = 0;
+    mutex_lock(&h->lock);
+    for (size_t i = 0; i < HUB_KEPT; i++) {
+        channel *ch = h->kept[i];
+        size_t spare = ch != NULL ? channel_spare_bytes(ch) : 0;
+        if (spare > 0) channel_trim(ch);
+        given += spare;
+    }
+    mutex_unlock(&h->lock);
+    return given;
+}
+
 void hub_retire(hub *h, channel *ch) {
     mutex_lock(&h->lock);
     if (ch->listed && !h->shut) {

@@ -61,6 +61,9 @@ channel *hub_find(hub *h, uar_run_id run);
 /* The same, but NULL for a run of another owner. */
 channel *hub_find_owned(hub *h, uar_str owner, uar_run_id run);
 
+/* Give the rings of ended runs back that nobody is still to read; how many bytes of events they held. */
+size_t hub_trim(hub *h);
+
 /* For channel.c and subscription.c. */
 
 hub *hub_ref(hub *h);

@@ -1,4 +1,4 @@
-/* Erasing all that a memory keeps of one owner, whoever of its users wrote it. */
+/* What the runtime's care asks of a memory: all of one owner erased, and memory given back. */
 #ifndef UAR_LIB_MEMORY_OWNER_H
 #define UAR_LIB_MEMORY_OWNER_H
 
@@ -11,5 +11,7 @@ typedef struct owner_erasure {
 } owner_erasure;
 
 uar_status memory_erase_owner(owner_erasure *out, uar_memory *memory, uar_str owner, uar_error *err);
+/* Give the index's cache back, and what SQLite keeps in memory; bytes of the former. Waits for a call that runs. */
+size_t memory_trim(uar_memory *memory);
 
 #endif

@@ -1,6 +1,7 @@
 /* Owns: index entries of rows, and the row of each segment that a transaction touches. Invariant: after shelf_flush, the
  * index holds exactly what the rows say. */
 #include "memory/shelf.h"
+#include "memory/owner.h"
 
 #include <assert.h>
 
@@ -252,6 +253,16 @@ void shelf_trim(uar_memory *m) {
     alloc_free(&m->alloc, m->shelf.touched);
     m->shelf.touched = NULL;
     m->shelf.cap = 0;
+}
+
+size_t memory_trim(uar_memory *memory) {
+    if (memory_enter(memory, NULL) != UAR_OK) return 0;
+    size_t before = engine_bytes(&memory->shelf.engine);
+    shelf_trim(memory);
+    size_t after = engine_bytes(&memory->shelf.engine);
+    (void)sqlite3_db_release_memory(memory->database.handle);
+    memory_leave(memory);
+    return before > after ? before - after : 0;
 }
 
 uar_status shelf_vector(float *out, bool *found, uar_memory *m, int64_t num, uar_error *err) {

@@ -59,6 +59,7 @@ typedef struct memory_use {
     const char *(*location)(const uar_memory *memory);
     uar_memory_status (*state)(const uar_memory *memory, uar_error *reason);
     void (*release)(uar_memory *memory);
+    size_t (*trim)(uar_memory *memory);
 } memory_use;
 
 typedef struct run_env {

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "memory/ahead.h"
 #include "memory/capture.h"
+#include "memory/owner.h"
 #include "memory/recall.h"
 #include "run/run.h"
 
@@ -278,5 +279,5 @@ static void start_capture(run *r) {
     start(r, job, UAR_EMBED_PASSAGE, texts, job->candidate_count);
 }
 
-const memory_use run_memory_use = { start_recall,        start_capture,    stop_asking,
-                                    uar_memory_location, uar_memory_state, uar_memory_free };
+const memory_use run_memory_use = { start_recall,     start_capture,   stop_asking, uar_memory_location,
+                                    uar_memory_state, uar_memory_free, memory_trim };
