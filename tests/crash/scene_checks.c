@@ -1,6 +1,7 @@
 /* Reads the stores of a case through the public API and holds them against the notes. Owns nothing. */
 #include "scene_checks.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +236,76 @@ static void read_memory(case_result *r, const char *path, const notes *told) {
     if (uar_memory_clean_sync(&pending, memory, &err) != UAR_OK || pending != 0)
         case_fail(r, "%llu erasures stay pending: %s", (unsigned long long)pending, err.message);
     uar_memory_free(memory);
+}
+
+/* ---- sessions that were deleted ---- */
+
+/* A number that SQLite gives for a count in the store, or -1. */
+static long long count_in(const char *path, const char *sql, const char *text) {
+    sqlite3 *db = NULL;
+    sqlite3_stmt *s = NULL;
+    long long n = -1;
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK && sqlite3_busy_timeout(db, 5000) == 0 &&
+        sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK &&
+        (text == NULL || sqlite3_bind_text(s, 1, text, -1, SQLITE_STATIC) == SQLITE_OK) &&
+        sqlite3_step(s) == SQLITE_ROW)
+        n = sqlite3_column_int64(s, 0);
+    (void)sqlite3_finalize(s);
+    (void)sqlite3_close(db);
+    return n;
+}
+
+static bool wait_for_sweeps(const char *path) {
+    enum { TRIES = 500, PAUSE_MS = 20 };
+    for (int i = 0; i < TRIES; i++) {
+        if (count_in(path, "SELECT count(*) FROM record WHERE kind=55 AND owner=CAST('~' AS BLOB)", NULL) == 0)
+            return true;
+        sqlite3_sleep(PAUSE_MS);
+    }
+    return false;
+}
+
+static bool was(const notes *told, const char *verb, const char *session, bool done) {
+    for (size_t i = 0; i < told->count; i++)
+        if (is(&told->list[i], verb) && strcmp(told->list[i].words[1], session) == 0 && told->list[i].done == done)
+            return true;
+    return false;
+}
+
+static void check_session(case_result *r, const char *path, const notes *told, uar_runtime *rt, const char *session) {
+    uar_reply *reply = NULL;
+    uar_status status = uar_session_load_sync(&reply, rt, "local", "me", session, NULL);
+    bool is_gone = was(told, "delete", session, true), may_be_gone = was(told, "delete", session, false);
+    if (status == UAR_OK && is_gone) case_fail(r, "session %s is back", session);
+    if (status != UAR_OK && !may_be_gone) r->lost++;
+    if (status == UAR_OK && reply->sessions[0].messages != (session[0] == 'k' ? 2u : 16u))
+        case_fail(r, "session %s has lost some of its messages", session);
+    uar_reply_free(reply);
+    if (status == UAR_OK) return;
+    long long left = count_in(path,
+                              "SELECT count(*) FROM record WHERE kind<>56 AND (instr(id, CAST(?1 AS BLOB))>0 OR"
+                              " instr(coalesce(parent, x''), CAST(?1 AS BLOB))>0)",
+                              session);
+    if (left != 0) case_fail(r, "%lld records of session %s are left", left, session);
+}
+
+void check_deleted(case_result *r, const char *folder, const notes *told) {
+    char path[192];
+    uar_error err = UAR_ERROR_INIT;
+    uar_runtime *rt = NULL;
+    (void)snprintf(path, sizeof path, "%s/state.db", folder);
+    uar_builder_options options = { UAR_BUILDER_OPTIONS_INIT, .single_process = true };
+    uar_builder *b = uar_builder_new(&options);
+    uar_builder_persistence(b, uar_persistence_sqlite(path, NULL));
+    uar_builder_model(b, uar_model_offline());
+    if (uar_builder_build(&rt, b, &err) != UAR_OK) {
+        case_fail(r, "the store doesn't open: %s", err.message);
+        return;
+    }
+    if (!wait_for_sweeps(path)) case_fail(r, "a deletion never ends");
+    for (size_t i = 0; i < told->count && r->fault[0] == '\0'; i++)
+        if (is(&told->list[i], "keep")) check_session(r, path, told, rt, told->list[i].words[1]);
+    (void)uar_runtime_close(rt, UAR_CLOSE_PARK, 10000);
 }
 
 /* ---- the whole ---- */

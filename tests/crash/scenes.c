@@ -88,7 +88,7 @@ static void on_event(void *ctx, const uar_event *event) {
     }
 }
 
-static uar_runtime *open_runtime(const stage *s, uar_error *err) {
+static uar_runtime *open_with(const stage *s, bool tells, uar_error *err) {
     char path[192];
     (void)snprintf(path, sizeof path, "%s/state.db", s->folder);
     uar_builder_options options = { UAR_BUILDER_OPTIONS_INIT, .single_process = true };
@@ -99,23 +99,32 @@ static uar_runtime *open_runtime(const stage *s, uar_error *err) {
     uar_builder_model(b, &(uar_model){ UAR_MODEL_INIT, .ctx = ctx, .name = "victim", .start = model_start });
     uar_builder_tool(b, &(uar_tool){ UAR_TOOL_INIT, .ctx = ctx, .name = "touch", .description = "Touch a thing",
                                      .input_schema = "{\"type\":\"object\"}", .invoke = tool_invoke });
-    uar_builder_event_sink(b, &(uar_event_sink){ UAR_EVENT_SINK_INIT, .ctx = ctx, .on_event = on_event });
+    if (tells) uar_builder_event_sink(b, &(uar_event_sink){ UAR_EVENT_SINK_INIT, .ctx = ctx, .on_event = on_event });
     uar_runtime *rt = NULL;
     return uar_builder_build(&rt, b, err) == UAR_OK ? rt : NULL;
 }
 
+static uar_runtime *open_runtime(const stage *s, uar_error *err) {
+    return open_with(s, true, err);
+}
+
 /* ---- turns ---- */
 
-static bool take_turn(uar_runtime *rt, const char *input) {
+static bool take_turn_in(uar_runtime *rt, const char *session, const char *input) {
     uar_error err = UAR_ERROR_INIT;
     uar_run_id run;
     uar_outcome out;
-    if (uar_run_start(&run, rt, &(uar_run_request){ UAR_RUN_REQUEST_INIT, .input = input }, &err) != UAR_OK)
+    if (uar_run_start(&run, rt, &(uar_run_request){ UAR_RUN_REQUEST_INIT, .session = session, .input = input }, &err) !=
+        UAR_OK)
         return fail("a run can't start", &err);
     uar_status status = uar_run_wait(&out, rt, run, WAIT_MS);
     if (status == UAR_OK && out.status == UAR_OK) return true;
     err.code = status;
     return fail("a run failed", status != UAR_OK ? &err : &out.error);
+}
+
+static bool take_turn(uar_runtime *rt, const char *input) {
+    return take_turn_in(rt, NULL, input);
 }
 
 static bool talk(const stage *s, const char *verb) {
@@ -137,6 +146,36 @@ bool scene_text(const stage *s) {
 
 bool scene_tools(const stage *s) {
     return talk(s, "use");
+}
+
+/* ---- deleting ---- */
+
+static bool fill_session(const stage *s, uar_runtime *rt, const char *session, unsigned turns) {
+    for (unsigned i = 0; i < turns; i++)
+        if (!take_turn_in(rt, session, "say something")) return false;
+    note_write(s, "did", "keep", session, "", "");
+    return true;
+}
+
+static bool delete_session(const stage *s, uar_runtime *rt, const char *session) {
+    uar_error err = UAR_ERROR_INIT;
+    uar_reply *reply = NULL;
+    note_write(s, "try", "delete", session, "", "");
+    if (uar_session_delete_sync(&reply, rt, "local", "me", session, &err) != UAR_OK) return fail("delete", &err);
+    note_write(s, "did", "delete", session, "", "");
+    uar_reply_free(reply);
+    return true;
+}
+
+bool scene_delete(const stage *s) {
+    char kept[NOTE_WORD], gone[NOTE_WORD];
+    uar_error err = UAR_ERROR_INIT;
+    uar_runtime *rt = open_with(s, false, &err);
+    if (rt == NULL) return fail("the runtime can't be built", &err);
+    (void)snprintf(kept, sizeof kept, "kept%u", s->part);
+    (void)snprintf(gone, sizeof gone, "gone%u", s->part);
+    bool done = fill_session(s, rt, kept, 1) && fill_session(s, rt, gone, 8) && delete_session(s, rt, gone);
+    return uar_runtime_close(rt, UAR_CLOSE_PARK, WAIT_MS) == UAR_OK && done;
 }
 
 /* ---- settings, agents, counters ---- */

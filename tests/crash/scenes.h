@@ -36,6 +36,8 @@ bool scene_text(const stage *s);
 bool scene_tools(const stage *s);
 bool scene_settings(const stage *s);
 bool scene_memory(const stage *s);
+/* A session that stays and one that is deleted, deeply. */
+bool scene_delete(const stage *s);
 
 void note_write(const stage *s, const char *when, const char *verb, const char *a, const char *b, const char *c);
 
