@@ -167,7 +167,7 @@ static void call_provider(store *s, store_op *op, uar_completion *completion) {
     case STORE_GET: s->layer.get(s->layer.ctx, op->kind, op->owner, op->id, completion); break;
     case STORE_LIST: s->layer.list(s->layer.ctx, &op->query, completion); break;
     case STORE_COMMIT: s->layer.commit(s->layer.ctx, op->writes, op->write_count, completion); break;
-    default: assert(!"care has no completion");
+    default: assert(false); /* care has no completion */
     }
     callout_leave(s->callouts, &frame);
     completion_return(completion);
