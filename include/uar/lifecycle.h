@@ -18,7 +18,7 @@ extern "C" {
 
 /**
  * Delete a session with all that belongs to it: messages, policy, blocks, runs, checkpoints, journal, approvals, costs, its
- * lease, and attachments that no message of another session of this user names. From the first commit on it reads as
+ * lease. Attachments belong to the user and stay: see uar_attachment_delete. From the first commit on it reads as
  * UAR_E_NOT_FOUND; the rest follows in batches, and goes on at the next build if the process ends in between. Its id can be
  * used anew when the reply has come. UAR_E_BUSY while a run has the session open, here or in another process, which is
  * watched for up to 3 s. A run that is parked goes with the session. Reply: `number` of records that were removed.

@@ -354,6 +354,7 @@ static uar_status build(uar_builder *b, uar_error *err) {
     if (status != UAR_OK) error_plain(err, status);
     if (status == UAR_OK) status = build_store(rt, b, err);
     if (status == UAR_OK) status = build_sinks(rt, b, err);
+    if (status == UAR_OK) status = recovery_begin(rt, err);
     return status;
 }
 
@@ -364,12 +365,10 @@ uar_status uar_builder_build(uar_runtime **out, uar_builder *b, uar_error *err) 
         out == NULL ? error_set(err, UAR_E_INVALID, "there is nowhere to put the runtime") : check(b, err);
     if (status == UAR_OK) {
         status = build(b, err);
-        if (status == UAR_OK) {
-            recovery_begin(b->rt);
+        if (status == UAR_OK)
             *out = b->rt;
-        } else {
+        else
             (void)uar_runtime_close(b->rt, UAR_CLOSE_PARK, 0);
-        }
         b->rt = NULL;
     }
     builder_free(b);

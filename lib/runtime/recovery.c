@@ -177,15 +177,12 @@ static void step(request *q) {
     }
 }
 
-void recovery_begin(uar_runtime *rt) {
-    request *q = request_new(rt, false, step, NULL);
-    if (q == NULL) return;
+uar_status recovery_begin(uar_runtime *rt, uar_error *err) {
     uar_error none = UAR_ERROR_INIT;
+    request *q = request_new(rt, false, step, err);
+    if (q == NULL) return UAR_E_NOMEM;
     q->state = arena_zeroed(request_mem(q), 1, sizeof(recovery));
-    if (q->state == NULL) {
-        (void)request_refuse(q, UAR_E_NOMEM, "out of memory", NULL);
-        return;
-    }
+    if (q->state == NULL) return request_refuse(q, UAR_E_NOMEM, "out of memory", err);
     q->value = STR(SWEEP_JOB_PREFIX);
-    (void)request_begin(q, &none, ended, NULL, NULL);
+    return request_begin(q, &none, ended, NULL, err);
 }

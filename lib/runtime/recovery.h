@@ -7,7 +7,7 @@
 
 #include "runtime/runtime.h"
 
-/* Begins; never waits, and never fails the build. */
-void recovery_begin(uar_runtime *rt);
+/* Begins; never waits. UAR_E_NOMEM. What the store says later is no fault of the build. */
+uar_status recovery_begin(uar_runtime *rt, uar_error *err);
 
 #endif

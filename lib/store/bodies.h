@@ -145,7 +145,7 @@ typedef struct attachment_mark {
 uar_status attachment_mark_record(uar_record *out, arena *ar, const attachment_mark *m);
 uar_status attachment_mark_decode(attachment_mark *out, arena *ar, const uar_record *r, uar_error *err);
 
-/* LEASE of a session: id = the session's record id. Body {instance,run,held}. It is released by held=false, never deleted,
+/* LEASE of a session: id = the session's record id. Body {instance,run,held}. It is released by held=false, deleted only with its session,
  * so that its revision is a fence. */
 typedef struct lease {
     uar_uuid instance;

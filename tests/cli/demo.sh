@@ -32,6 +32,16 @@ want code 0
 want out_has "4"
 end
 
+it "the sample of lives renames, branches, exports, deletes, and erases one owner"
+timeout 60 "$BUILD/examples/lifecycle" life.db >out 2>err
+code=$?
+want code 0
+want err_empty
+want out_has '"kind":"end"'
+want out_has 'And in French?'
+want out_has '"pending":false'
+end
+
 it "the persistence layer of the samples keeps every requirement"
 timeout 60 "$BUILD/examples/own_store" >out 2>err
 code=$?

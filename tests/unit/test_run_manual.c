@@ -84,6 +84,7 @@ static void a_pump_without_a_budget_makes_one_pass(void **state) {
 static void a_pump_without_work_and_timers_says_so(void **state) {
     (void)state;
     host *h = open_pumped(HELLO, NULL, NULL);
+    for (int i = 0; i < 100 && uar_runtime_pump(host_runtime(h), 0) == 0; i++) {} /* what building left to look at */
     assert_int_equal(uar_runtime_pump(host_runtime(h), 0), UINT32_MAX);
     assert_int_equal(uar_runtime_pump(host_runtime(h), 5), UINT32_MAX);
     assert_int_equal(uar_runtime_pump(NULL, 5), UINT32_MAX);
