@@ -25,7 +25,7 @@
 #include "support/store_work.h"
 #include "trace.h"
 
-enum { QUICK = 1600, FULL = 20000, BATCH = 250, AT_ONCE = 2, SECONDS = 60, TRIES = 8, SEEN = 1 << 17 };
+enum { QUICK = 1600, FULL = 20000, BATCH = 250, AT_ONCE = 2, SECONDS = 60, TRIES = 24, SEEN = 1 << 17 };
 
 typedef struct scenario {
     const char *name;
@@ -286,18 +286,18 @@ static bool run_states(case_sum *sum, scenario *s, unsigned count) {
 }
 
 static scenario scenarios[] = {
-    { .name = "power_new", .style = WORK_SMALL, .commits = 10, .play = play_commits },
-    { .name = "power_change", .style = WORK_CHANGE, .commits = 30, .checkpoint_pages = 12, .play = play_commits },
-    { .name = "power_big", .style = WORK_BIG, .commits = 8, .checkpoint_pages = 30, .play = play_commits },
-    { .name = "power_tree", .style = WORK_TREE, .commits = 18, .checkpoint_pages = 16, .play = play_commits },
-    { .name = "power_log", .style = WORK_CHANGE, .commits = 24, .prepare = leave_log, .play = play_recovery },
+    { .name = "power_new", .style = WORK_SMALL, .commits = 30, .play = play_commits },
+    { .name = "power_change", .style = WORK_CHANGE, .commits = 40, .checkpoint_pages = 12, .play = play_commits },
+    { .name = "power_big", .style = WORK_BIG, .commits = 12, .checkpoint_pages = 30, .play = play_commits },
+    { .name = "power_tree", .style = WORK_TREE, .commits = 30, .checkpoint_pages = 16, .play = play_commits },
+    { .name = "power_log", .style = WORK_CHANGE, .commits = 48, .prepare = leave_log, .play = play_recovery },
     { .name = "power_migration",
       .style = WORK_CHANGE,
-      .commits = 24,
+      .commits = 48,
       .is_migration = true,
       .prepare = leave_log,
       .play = play_recovery },
-    { .name = "power_tidied", .style = WORK_CHANGE, .commits = 24, .play = play_tidied },
+    { .name = "power_tidied", .style = WORK_CHANGE, .commits = 36, .play = play_tidied },
 };
 
 static void expect_all_there(void **state) {
@@ -308,7 +308,7 @@ static void expect_all_there(void **state) {
     assert_int_equal(sum.faults, 0);
     assert_int_equal(sum.lost, 0);
     if (sum.cases < count) return; /* one state alone */
-    assert_true(sum.fresh > count / 4 * 3 && sum.acked > sum.fresh);
+    assert_true(sum.fresh > count / 2 && sum.acked > sum.fresh);
 }
 
 static void a_store_that_is_not_synced_is_found_damaged(void **state) {
