@@ -3,42 +3,12 @@
  * records, one allocation fails (once, or it and all later ones), then: success or UAR_E_NOMEM, outputs untouched, records
  * and index agree, the same call works, nothing is left over, in SQLite neither.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <uar/memory_async.h>
-#include <uar/store_care.h>
-
-#include "base/executor.h"
-#include "fault/sqlite_port.h"
+#include "fault/memory_bench.h"
 #include "fault/world.h"
-#include "support/embedder.h"
 
-typedef struct bench {
-    fault_port *port;
-    uar_memory *memory;
-    uar_identity who;
-    uar_uuid id; /* a record of the store */
-    long sqlite_before;
-    test_embedder *embedder; /* NULL: lexical */
-    uar_executor pumped;     /* of open_pumped; post is NULL: none */
-    unsigned round;          /* texts differ from call to call */
-} bench;
-
-static char folder[64], path[96], template_path[96];
-static uar_uuid template_id;
+static uar_uuid template_id; /* a record of the store */
 
 /* ---- the store ---- */
-
-static void as_user(uar_identity *who) {
-    uar_identity_init(who);
-    who->user = uar_str_of("me");
-    who->session = uar_str_of("s");
-}
 
 static uar_memory_draft draft_of(const char *content) {
     uar_memory_draft d = { UAR_MEMORY_DRAFT_INIT, .content = uar_str_of(content) };
@@ -61,111 +31,28 @@ static void fill(uar_memory *memory) {
     }
 }
 
-static void make_template(void) {
-    folder_make(folder);
-    (void)snprintf(path, sizeof path, "%s/memory.db", folder);
-    (void)snprintf(template_path, sizeof template_path, "%s/template.db", folder);
-    uar_memory *memory = uar_memory_open(template_path, NULL);
-    fill(memory);
-    uar_memory_free(memory);
-}
-
-static bench *bench_new(fault_port *port) {
-    bench *b = calloc(1, sizeof *b);
-    if (b == NULL) abort();
-    store_files_remove(path);
-    file_copy(path, template_path);
-    b->port = port;
-    b->id = template_id;
-    b->sqlite_before = sqlite_alive;
-    as_user(&b->who);
-    sqlite_port = port;
-    return b;
-}
-
-static uar_memory *open_memory(bench *b) {
-    uar_memory_options o;
-    uar_memory_options_init(&o);
-    o.allocator = &b->port->door;
-    if (b->embedder != NULL) o.embedder = &b->embedder->door;
-    if (b->pumped.post != NULL) o.executor = &b->pumped;
-    return uar_memory_open(path, &o);
-}
-
-static void *open_bench(fault_port *port) {
-    bench *b = bench_new(port);
-    b->memory = open_memory(b);
-    uar_error why = UAR_ERROR_INIT;
-    if (uar_memory_state(b->memory, &why) != UAR_MEMORY_READY) fault_note("the store doesn't open: %s", why.message);
-    return b;
-}
-
 static void *open_closed(fault_port *port) {
     return bench_new(port);
 }
 
-/* With an embedder; the records of the store have no vectors yet. */
-static bench *bench_with_embedder(fault_port *port) {
-    bench *b = bench_new(port);
-    b->embedder = calloc(1, sizeof *b->embedder);
-    if (b->embedder == NULL) abort();
-    embedder_init(b->embedder, "words-32");
-    return b;
-}
-
-static void *open_embedding(fault_port *port) {
-    bench *b = bench_with_embedder(port);
-    b->memory = open_memory(b);
-    return b;
-}
-
+/* With an embedder. */
 static void *open_closed_embedding(fault_port *port) {
-    return bench_with_embedder(port);
-}
-
-static void pump(bench *b) {
-    while (manual_run_one(&b->pumped)) {}
-}
-
-/* With an executor too: calls run when the bench is pumped. */
-static void *open_pumped(fault_port *port) {
-    bench *b = bench_with_embedder(port);
-    manual_options how = { .alloc = &alloc_default };
-    if (manual_open(&b->pumped, &how) != UAR_OK) abort();
-    b->memory = open_memory(b);
-    pump(b); /* it embeds what is left */
+    bench *b = bench_new(port);
+    bench_embeds(b);
     return b;
 }
 
-static void inspect_memory(void *arg, uar_status status) {
-    (void)status;
-    bench *b = arg;
-    uar_error err = UAR_ERROR_INIT;
-    if (b->memory == NULL) return;
-    if (uar_memory_check_sync(b->memory, &err) != UAR_OK) fault_note("the store is not whole: %s", err.message);
+/* The records of the store have no vectors yet. */
+static void *open_embedding(fault_port *port) {
+    bench *b = open_closed_embedding(port);
+    b->memory = open_memory(b);
+    return b;
 }
 
-/* The next process finds a good store. */
-static void close_bench(void *arg) {
-    bench *b = arg;
-    uar_memory_free(b->memory);
-    sqlite_port = NULL;
-    if (b->pumped.post != NULL) {
-        pump(b);
-        manual_close(&b->pumped);
-    }
-    if (b->embedder != NULL) {
-        FAULT_EXPECT(b->memory == NULL || atomic_load(&b->embedder->destroyed) == 1,
-                     "destroy of the embedder was called %d times", atomic_load(&b->embedder->destroyed));
-        embedder_dispose(b->embedder);
-        free(b->embedder);
-    }
-    FAULT_EXPECT(sqlite_alive == b->sqlite_before, "SQLite holds %ld blocks", sqlite_alive - b->sqlite_before);
-    uar_error err = UAR_ERROR_INIT;
-    uar_memory *memory = uar_memory_open(path, NULL);
-    if (uar_memory_check_sync(memory, &err) != UAR_OK) fault_note("the store that is left: %s", err.message);
-    uar_memory_free(memory);
-    free(b);
+static void *open_pumped_embedding(fault_port *port) {
+    bench *b = open_closed_embedding(port);
+    bench_open_pumped(b);
+    return b;
 }
 
 /* ---- writing ---- */
@@ -211,7 +98,7 @@ static uar_status act_update(void *arg) {
     uar_memory_patch patch = { UAR_MEMORY_PATCH_INIT, .content = uar_str_of(text),
                                .metadata = uar_str_of("{\"v\":2}") };
     OUTPUT_PREPARE(change);
-    uar_status status = uar_memory_update_sync(&change, b->memory, &b->who, b->id, &patch, NULL);
+    uar_status status = uar_memory_update_sync(&change, b->memory, &b->who, template_id, &patch, NULL);
     OUTPUT_CHECK(status, change, "uar_memory_update_sync");
     return status;
 }
@@ -220,7 +107,7 @@ static uar_status act_delete(void *arg) {
     bench *b = arg;
     uar_memory_change change;
     OUTPUT_PREPARE(change);
-    uar_status status = uar_memory_delete_sync(&change, b->memory, &b->who, b->id, NULL);
+    uar_status status = uar_memory_delete_sync(&change, b->memory, &b->who, template_id, NULL);
     OUTPUT_CHECK(status, change, "uar_memory_delete_sync");
     return status;
 }
@@ -229,7 +116,7 @@ static uar_status act_delete(void *arg) {
 static uar_status delete_again(void *arg, uar_status was) {
     bench *b = arg;
     uar_memory_records *found = NULL;
-    uar_status then = uar_memory_get_sync(&found, b->memory, &b->who, b->id, NULL);
+    uar_status then = uar_memory_get_sync(&found, b->memory, &b->who, template_id, NULL);
     uar_memory_records_free(found);
     if (was != UAR_OK) return then == UAR_OK ? act_delete(b) : then;
     FAULT_EXPECT(then == UAR_E_NOT_FOUND, "a deleted record answers %s", uar_status_name(then));
@@ -327,7 +214,7 @@ static uar_status act_get(void *arg) {
     bench *b = arg;
     uar_memory_records *out;
     OUTPUT_PREPARE(out);
-    uar_status status = uar_memory_get_sync(&out, b->memory, &b->who, b->id, NULL);
+    uar_status status = uar_memory_get_sync(&out, b->memory, &b->who, template_id, NULL);
     return take_records(status, out, 1, "get");
 }
 
@@ -343,7 +230,7 @@ static uar_status act_history(void *arg) {
     bench *b = arg;
     uar_memory_records *out;
     OUTPUT_PREPARE(out);
-    uar_status status = uar_memory_history_sync(&out, b->memory, &b->who, b->id, NULL);
+    uar_status status = uar_memory_history_sync(&out, b->memory, &b->who, template_id, NULL);
     return take_records(status, out, 1, "history");
 }
 
@@ -355,15 +242,6 @@ static uar_status act_stats(void *arg) {
     OUTPUT_CHECK(status, stats, "uar_memory_stats_sync");
     if (status == UAR_OK) FAULT_EXPECT(stats.total == 4, "%llu records", (unsigned long long)stats.total);
     return status;
-}
-
-static uar_status drop_text(void *ctx, const char *bytes, size_t len) {
-    *(size_t *)ctx += len + (bytes == NULL);
-    return UAR_OK;
-}
-
-static uar_status drop_piece(void *ctx, uar_str piece) {
-    return drop_text(ctx, piece.ptr, piece.len);
 }
 
 static uar_status act_search(void *arg) {
@@ -427,7 +305,7 @@ static void inspect_resumed(void *arg, uar_status status) {
 static uar_status act_backup(void *arg) {
     bench *b = arg;
     char copy[160];
-    (void)snprintf(copy, sizeof copy, "%s/copy.db", folder);
+    (void)snprintf(copy, sizeof copy, "%s/copy.db", store_folder);
     uar_status status = uar_memory_backup_to_sync(b->memory, copy, NULL, NULL);
     bool is_there = access(copy, F_OK) == 0;
     FAULT_EXPECT((status == UAR_OK) == is_there, "a backup that answers %s left a file: %d", uar_status_name(status),
@@ -492,7 +370,7 @@ static uar_status act_open_embedding(void *arg) {
 }
 
 static uar_status act_create(void *arg) {
-    store_files_remove(path);
+    store_files_remove(store_path);
     return act_open(arg);
 }
 
@@ -521,41 +399,17 @@ static uar_status act_embedding(void *arg) {
     return status;
 }
 
-typedef struct later_end {
-    int calls;
-    uar_status status;
-} later_end;
-
-static void on_change(void *ctx, uar_status status, const uar_memory_change *change, const uar_error *err) {
-    later_end *end = ctx;
-    end->calls++;
-    end->status = status;
-    FAULT_EXPECT((status == UAR_OK) == (change != NULL) && (status == UAR_OK) == (err == NULL),
-                 "a receiver got a result and an error, or neither");
-}
-
 static void on_hits(void *ctx, uar_status status, uar_memory_hits *hits, const uar_error *err) {
-    (void)err;
-    later_end *end = ctx;
-    end->calls++;
-    end->status = status;
+    later_told(ctx, status, hits != NULL, err);
     uar_memory_hits_free(hits);
-}
-
-/* Told once if it began, never if it didn't. */
-static uar_status run_later(bench *b, later_end *end, uar_status begun) {
-    pump(b);
-    FAULT_EXPECT(end->calls == (begun == UAR_OK ? 1 : 0), "a receiver was called %d times", end->calls);
-    return begun == UAR_OK ? end->status : begun;
 }
 
 static uar_status act_add_later(void *arg) {
     bench *b = arg;
-    char text[64];
-    later_end end = { 0, UAR_E_INTERNAL };
-    (void)snprintf(text, sizeof text, "Boat number%u was painted red", b->round++);
+    later_end end = LATER_END;
+    (void)snprintf(b->text, sizeof b->text, "Boat number%u was painted red", b->round++);
     uar_str labels[] = { { "a", 1 }, { "b", 1 } };
-    uar_memory_draft d = draft_of(text);
+    uar_memory_draft d = draft_of(b->text);
     d.categories = labels;
     d.category_count = 2;
     return run_later(b, &end, uar_memory_add(b->memory, &b->who, &d, on_change, &end, NULL));
@@ -563,11 +417,10 @@ static uar_status act_add_later(void *arg) {
 
 static uar_status act_search_later(void *arg) {
     bench *b = arg;
-    char text[64];
-    later_end end = { 0, UAR_E_INTERNAL };
-    (void)snprintf(text, sizeof text, "question%u about the walrus", b->round++);
+    later_end end = LATER_END;
+    (void)snprintf(b->text, sizeof b->text, "question%u about the walrus", b->round++);
     uar_memory_filter f = { UAR_MEMORY_FILTER_INIT, .user = uar_str_of("me") };
-    return run_later(b, &end, uar_memory_search(b->memory, &b->who, uar_str_of(text), &f, 5, on_hits, &end, NULL));
+    return run_later(b, &end, uar_memory_search(b->memory, &b->who, uar_str_of(b->text), &f, 5, on_hits, &end, NULL));
 }
 
 /* ---- in a run ---- */
@@ -693,27 +546,12 @@ static sweep_scenario scenarios[] = {
     { "embedder_capture_after_a_run", open_embedding_run, act_capture, inspect_run, NULL, close_run, 0 },
     { "memory_suspend", open_bench, act_suspend, inspect_resumed, NULL, close_bench, 60 },
     { "memory_backup", open_bench, act_backup, inspect_memory, NULL, close_bench, 60 },
-    { "later_add", open_pumped, act_add_later, inspect_memory, NULL, close_bench, 0 },
-    { "later_search", open_pumped, act_search_later, inspect_memory, NULL, close_bench, 0 },
+    { "later_add", open_pumped_embedding, act_add_later, inspect_memory, NULL, close_bench, 0 },
+    { "later_search", open_pumped_embedding, act_search_later, inspect_memory, NULL, close_bench, 0 },
 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 int main(void) {
-    struct CMUnitTest tests[COUNT(scenarios)];
-    sqlite_port_install();
-    make_template();
-    memset(tests, 0, sizeof tests);
-    for (size_t i = 0; i < COUNT(scenarios); i++) {
-        if (scenarios[i].quick == 0) scenarios[i].quick = 40;
-        tests[i].name = scenarios[i].name;
-        tests[i].test_func = test_sweep;
-        tests[i].initial_state = &scenarios[i];
-    }
-    int failed =
-        _cmocka_run_group_tests("every allocation of the memory service may fail", tests, COUNT(tests), NULL, NULL);
-    store_files_remove(path);
-    store_files_remove(template_path);
-    (void)rmdir(folder);
-    return failed;
+    return sweep_memory("every allocation of the memory service may fail", fill, scenarios, COUNT(scenarios));
 }
