@@ -316,7 +316,8 @@ static uar_status collect(engine_answer *s, float floor) {
     return UAR_OK;
 }
 
-uar_status search_rank(engine_answer *s) {
+/* From words and cosines to the heap of entries. */
+static uar_status rank_documents(engine_answer *s) {
     if (s->is_hybrid) spread_vectors(s);
     if (s->question.time != NULL) add_times(s);
     weigh(s);
@@ -413,7 +414,7 @@ uar_status engine_search(engine_answer **out, engine *e, const engine_question *
     if (status == UAR_OK) status = search_gather(s, err);
     if (status == UAR_OK) {
         search_words(s);
-        status = search_rank(s);
+        status = rank_documents(s);
         if (status != UAR_OK) error_plain(err, status);
     }
     if (status == UAR_OK)

@@ -87,8 +87,6 @@ uar_status search_take_sheet(engine *e, uint64_t since, index_segment *segment, 
 uar_status search_gather(engine_answer *s, uar_error *err);
 /* From postings to `words`. */
 void search_words(engine_answer *s);
-/* From words and cosines to the heap of entries. */
-uar_status search_rank(engine_answer *s);
 void search_end(engine_answer *s);
 /* Settle every document that may be among the best, with the best cosine of its conversation. `relevance` is weighed;
  * `floor` is what search_floor then says. */

@@ -29,7 +29,7 @@ void segment_release(const index_segment *s, segment_chunk *c) {
     c->block = NULL;
 }
 
-void segment_drop_bodies(index_segment *s) {
+static void drop_bodies(index_segment *s) {
     for (size_t i = 0; i < s->chunk_count; i++) {
         segment_release(s, &s->chunks[i]);
         alloc_free(s->alloc, s->chunks[i].sheet);
@@ -39,7 +39,7 @@ void segment_drop_bodies(index_segment *s) {
 }
 
 void segment_dispose(index_segment *s) {
-    segment_drop_bodies(s);
+    drop_bodies(s);
     for (size_t i = 0; i < s->chunk_count; i++)
         alloc_free(s->alloc, s->chunks[i].sums);
     alloc_free(s->alloc, s->chunks);

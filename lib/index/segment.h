@@ -104,7 +104,5 @@ void segment_release(const index_segment *s, segment_chunk *c);
 size_t segment_body_cost(const segment_chunk *c);
 /* Bytes of the sheet that it has or would have. */
 size_t segment_sheet_cost(const segment_chunk *c);
-/* Let go of all bodies. */
-void segment_drop_bodies(index_segment *s);
 
 #endif

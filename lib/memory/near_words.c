@@ -11,9 +11,6 @@
 #include "base/utf8.h"
 #include "index/fold.h"
 
-/* A word of this many bytes is no word: it is kept whole and compared as it is. */
-#define NUMBER_BYTES_MAX 64
-
 typedef struct reading {
     arena *ar;
     folded points;

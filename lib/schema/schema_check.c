@@ -15,19 +15,26 @@ enum { LEVELS_MOST = 256, STEPS_A_WEIGHT = 64 };
 
 /* ---- Faults and the budget ---- */
 
-checker_mark checker_mark_of(const checker *c) {
-    return (checker_mark){ c->line.len, c->line.is_full, c->is_separated };
+/* What the line was, to go back to. */
+typedef struct line_mark {
+    size_t len;
+    bool is_full, is_separated;
+} line_mark;
+
+static line_mark line_mark_of(const checker *c) {
+    return (line_mark){ c->line.len, c->line.is_full, c->is_separated };
 }
 
-void checker_go_back(checker *c, checker_mark mark) {
+static void line_go_back(checker *c, line_mark mark) {
     c->line.len = mark.len;
     c->line.text[mark.len] = '\0';
     c->line.is_full = mark.is_full;
     c->is_separated = mark.is_separated;
 }
 
-checker_mark checker_hold(checker *c) {
-    checker_mark mark = checker_mark_of(c);
+/* Nothing is added to the line until it goes back to the mark that is returned. */
+static line_mark line_hold(checker *c) {
+    line_mark mark = line_mark_of(c);
     c->line.is_full = true;
     return mark;
 }
@@ -196,9 +203,9 @@ static bool check_texts(checker *c, const schema_texts *texts, const cJSON *valu
 /* ---- Schemas in schemas ---- */
 
 bool check_quietly(checker *c, const schema_node *node, const cJSON *value, const schema_path *at, marks *m) {
-    checker_mark mark = checker_hold(c);
+    line_mark mark = line_hold(c);
     bool ok = check_node(c, node, value, at, m);
-    checker_go_back(c, mark);
+    line_go_back(c, mark);
     return ok;
 }
 
@@ -227,19 +234,19 @@ static size_t count_fitting(checker *c, const schema_list *list, size_t enough, 
 }
 
 static bool check_any(checker *c, const schema_list *list, const cJSON *value, const schema_path *at, marks *m) {
-    checker_mark mark = checker_mark_of(c);
+    line_mark mark = line_mark_of(c);
     schema_line_add(checker_fault(c, at), "fits none of %zu alternatives: ", list->count);
     if (count_fitting(c, list, m != NULL ? list->count : 1, value, at, m) == 0) return false;
-    checker_go_back(c, mark);
+    line_go_back(c, mark);
     return c->status == UAR_OK;
 }
 
 static bool check_one(checker *c, const schema_list *list, const cJSON *value, const schema_path *at, marks *m) {
-    checker_mark mark = checker_mark_of(c);
+    line_mark mark = line_mark_of(c);
     schema_line_add(checker_fault(c, at), "fits none of %zu alternatives: ", list->count);
     size_t fitting = count_fitting(c, list, 2, value, at, m);
     if (fitting == 0) return false;
-    checker_go_back(c, mark);
+    line_go_back(c, mark);
     if (fitting == 1) return c->status == UAR_OK;
     schema_line_add(checker_fault(c, at), "fits more than one of %zu alternatives, of which only one may fit",
                     list->count);

@@ -29,17 +29,6 @@ typedef struct checker {
     uar_status status;
 } checker;
 
-/* What a line was, to go back to. */
-typedef struct checker_mark {
-    size_t len;
-    bool is_full, is_separated;
-} checker_mark;
-
-checker_mark checker_mark_of(const checker *c);
-void checker_go_back(checker *c, checker_mark mark);
-/* Nothing is added to the line until it goes back to the mark that is returned. */
-checker_mark checker_hold(checker *c);
-
 /* Whether rules go on after one that said `ok`. */
 bool checker_goes_on(const checker *c, bool ok);
 /* Take steps from the budget; false, with `status` set, if it is used up. */

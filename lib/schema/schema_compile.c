@@ -12,8 +12,9 @@
 
 enum { PATTERNS_MOST = 200000, REFERENCES_MOST = 10000 };
 
-const schema_node schema_accepts = { .number = 0 };
-const schema_node schema_rejects = { .rejects_all = true };
+/* The schemas `true` and `false`. */
+static const schema_node accepts_all = { .number = 0 };
+static const schema_node rejects_any = { .rejects_all = true };
 
 /* A keyword of a schema, with the node that its rule goes to. */
 typedef struct site {
@@ -517,7 +518,7 @@ const schema_node *compiler_node(compiler *c, const cJSON *document, schema_sour
         malformed(c, at, "must be a schema: an object, true or false");
         return NULL;
     }
-    if (document->child == NULL) return cJSON_IsFalse(document) ? &schema_rejects : &schema_accepts;
+    if (document->child == NULL) return cJSON_IsFalse(document) ? &rejects_any : &accepts_all;
     schema_node *node = map_get(&c->nodes, compiler_key(&document));
     if (node != NULL) return node;
     node = arena_zeroed(&c->made->memory, 1, sizeof *node);

@@ -120,7 +120,7 @@ struct schema_node {
     bool rejects_all;          /* the schema `false` */
     bool wants_marks;          /* has `unevaluatedItems` or `unevaluatedProperties` */
     unsigned types;            /* set of schema_type; 0: any */
-    schema_resource *resource; /* NULL for the two below */
+    schema_resource *resource; /* NULL for `true` and `false` */
     schema_values *values;
     schema_numbers *numbers;
     schema_texts *texts;
@@ -128,9 +128,6 @@ struct schema_node {
     schema_members *members;
     schema_logic *logic;
 };
-
-/* The schemas `true` and `false`. */
-extern const schema_node schema_accepts, schema_rejects;
 
 struct schema {
     const uar_allocator *alloc;
