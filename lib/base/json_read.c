@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json_number.h"
 #include "base/json_tree.h"
+#include "base/str.h"
 #include "base/utf8.h"
 
 #define FEW_MEMBERS 12 /* up to here every pair of keys is compared */
@@ -79,11 +80,7 @@ static int32_t hex4(const char *p, const char *end) {
     int32_t value = 0;
     if (end - p < 4) return -1;
     for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        int32_t digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                               : -1;
+        int32_t digit = str_hex_digit(p[i]);
         if (digit < 0) return -1;
         value = value << 4 | digit;
     }

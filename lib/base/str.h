@@ -16,6 +16,14 @@ static inline bool str_is_empty(uar_str s) {
     return s.len == 0;
 }
 
+/* The value of a hex digit of either case; -1: it is none. */
+static inline int str_hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
 /* -1, 0, 1 by bytes, shorter first. */
 static inline int str_compare(uar_str a, uar_str b) {
     size_t n = a.len < b.len ? a.len : b.len;

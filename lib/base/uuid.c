@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 
 enum { UUID_CHARS = 36 };
 
@@ -39,21 +40,14 @@ void uar_uuid_format(char out[UAR_UUID_TEXT], uar_uuid id) {
     out[at] = '\0';
 }
 
-static int hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 uar_status uar_uuid_parse(uar_uuid *out, uar_str text) {
     if (out == NULL || text.len != UUID_CHARS || text.ptr == NULL) return UAR_E_INVALID;
     uar_uuid id;
     size_t at = 0;
     for (size_t i = 0; i < sizeof id.bytes; i++) {
         if (hyphen_before(i) && text.ptr[at++] != '-') return UAR_E_INVALID;
-        int high = hex_value(text.ptr[at++]);
-        int low = hex_value(text.ptr[at++]);
+        int high = str_hex_digit(text.ptr[at++]);
+        int low = str_hex_digit(text.ptr[at++]);
         if (high < 0 || low < 0) return UAR_E_INVALID;
         id.bytes[i] = (uint8_t)(high << 4 | low);
     }

@@ -186,13 +186,9 @@ static bool emit_atom(parser *p, const atom *a) {
 static bool read_hex(parser *p, unsigned digits, uint32_t *out) {
     uint32_t value = 0;
     for (unsigned i = 0; i < digits; i++, p->at++) {
-        char c = p->at < p->end ? *p->at : 0;
-        uint32_t digit = is_digit(c)            ? (uint32_t)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
-                                                : 16;
-        if (digit == 16) return malformed(p, p->at, "a hex digit is missing");
-        value = value << 4 | digit;
+        int digit = p->at < p->end ? str_hex_digit(*p->at) : -1;
+        if (digit < 0) return malformed(p, p->at, "a hex digit is missing");
+        value = value << 4 | (uint32_t)digit;
     }
     *out = value;
     return true;
@@ -283,8 +279,8 @@ static bool read_point_escape(parser *p, const char *start, char letter, uint32_
         return true;
     default: break;
     }
-    bool is_punctuation = letter > ' ' && letter < 0x7F && letter != '_' && !is_digit(letter) && !is_letter(letter);
-    if (!is_punctuation && letter != '_') return malformed(p, start, "an unknown escape");
+    bool is_punctuation = letter > ' ' && letter < 0x7F && !is_digit(letter) && !is_letter(letter);
+    if (!is_punctuation) return malformed(p, start, "an unknown escape");
     *out = (uint32_t)letter;
     return true;
 }

@@ -129,14 +129,18 @@ static bool scan_names(compiler *c, const cJSON *document, schema_source *source
            add_anchor(c, source, json_text(document, "$dynamicAnchor"), document, true);
 }
 
-static bool scan(compiler *c, const cJSON *document, schema_source *source) {
-    if (!cJSON_IsObject(document)) return true;
-    source = own_source(c, document, source);
-    if (source == NULL) return compiler_no_memory(c);
+/* What stands in a schema, whose own source this is. */
+static bool scan_inside(compiler *c, const cJSON *document, schema_source *source) {
     if (!scan_names(c, document, source)) return false;
     for (const cJSON *member = document->child; member != NULL; member = member->next)
         if (!scan_member(c, member, source)) return false;
     return true;
+}
+
+static bool scan(compiler *c, const cJSON *document, schema_source *around) {
+    if (!cJSON_IsObject(document)) return true;
+    schema_source *source = own_source(c, document, around);
+    return source != NULL ? scan_inside(c, document, source) : compiler_no_memory(c);
 }
 
 schema_source *sources_scan(compiler *c, const cJSON *document) {
@@ -145,11 +149,7 @@ schema_source *sources_scan(compiler *c, const cJSON *document) {
         compiler_no_memory(c);
         return NULL;
     }
-    if (!cJSON_IsObject(document)) return whole;
-    if (!scan_names(c, document, whole)) return NULL;
-    for (const cJSON *member = document->child; member != NULL; member = member->next)
-        if (!scan_member(c, member, whole)) return NULL;
-    return whole;
+    return !cJSON_IsObject(document) || scan_inside(c, document, whole) ? whole : NULL;
 }
 
 schema_source *source_at(const compiler *c, const cJSON *place, schema_source *around) {

@@ -115,13 +115,6 @@ void uri_resolve(buffer *out, uar_str base_text, uar_str reference) {
     buffer_append_str(out, query);
 }
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 bool uri_decode(buffer *out, uar_str text) {
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] != '%') {
@@ -129,7 +122,7 @@ bool uri_decode(buffer *out, uar_str text) {
             continue;
         }
         if (text.len - i < 3) return false;
-        int high = hex_digit(text.ptr[i + 1]), low = hex_digit(text.ptr[i + 2]);
+        int high = str_hex_digit(text.ptr[i + 1]), low = str_hex_digit(text.ptr[i + 2]);
         if (high < 0 || low < 0) return false;
         buffer_append_char(out, (char)(high * 16 + low));
         i += 2;
