@@ -138,7 +138,8 @@ void async_free(deferred *r) {
     alloc_free(&alloc, r);
 }
 
-static void tell(deferred *r, uar_memory *m, uar_status status, const uar_error *err) {
+/* Tell the end of a request, which then is gone. */
+static void finish(deferred *r, uar_memory *m, uar_status status, const uar_error *err) {
     callout_frame frame;
     callout_enter(&m->embed.calls, &frame, CALLOUT_REPLY);
     r->op->tell(r, status, status == UAR_OK ? NULL : err);
@@ -172,7 +173,7 @@ static void perform(async_lane *lane, deferred *r, uar_memory *m) {
         if (queue_again(lane, r)) return;
         status = error_set(&err, UAR_E_CANCELLED, "the memory was closed");
     }
-    tell(r, m, status, &err);
+    finish(r, m, status, &err);
 }
 
 /* ---- working ---- */
@@ -275,7 +276,7 @@ void async_close(uar_memory *m) {
     while (queued != NULL) {
         deferred *r = queued;
         queued = r->next;
-        tell(r, m, UAR_E_CANCELLED, &err);
+        finish(r, m, UAR_E_CANCELLED, &err);
     }
     if (waits) wait_until_quiet(lane);
     /* From a thread of the pool its end can't be waited for. */

@@ -1,5 +1,5 @@
 /*
- * Owns: how a call that runs later copies its input.
+ * Owns: how a call that runs later copies its input and comes into the queue.
  * Invariant: all that a request points at lives in its arena, so that the caller's memory is free when the call returns.
  */
 #include "base/error.h"

@@ -115,6 +115,13 @@ uar_str query_get_text(query *q, int column) {
     return uar_str_n((const char *)bytes, bytes != NULL ? (size_t)len : 0);
 }
 
+uar_status query_copy_text(uar_str *out, query *q, int column, arena *ar) {
+    uar_str text = query_get_text(q, column);
+    *out = arena_str(ar, text);
+    bool is_copied = text.ptr == NULL || out->ptr != NULL;
+    return is_copied && q->code == SQLITE_OK ? UAR_OK : UAR_E_NOMEM;
+}
+
 uar_uuid query_get_uuid(query *q, int column) {
     uar_uuid id = { { 0 } };
     uar_str bytes = query_get_text(q, column);

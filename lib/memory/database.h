@@ -71,6 +71,8 @@ int64_t query_get_int(const query *q, int column);
 double query_get_real(const query *q, int column);
 /* Borrowed until the next step; absent for NULL. */
 uar_str query_get_text(query *q, int column);
+/* A copy in the arena. UAR_E_NOMEM. */
+uar_status query_copy_text(uar_str *out, query *q, int column, arena *ar);
 uar_uuid query_get_uuid(query *q, int column);
 /* First column of the first row, 0 if there is none, and end it. *out is untouched by a failure. */
 uar_status query_number(query *q, int64_t *out, uar_error *err);

@@ -62,6 +62,7 @@ static const keep_shape place_shape = {
     .texts = { offsetof(uar_memory_place, owner), offsetof(uar_memory_place, user), offsetof(uar_memory_place, agent),
                offsetof(uar_memory_place, session), offsetof(uar_memory_place, task) },
 };
+_Static_assert(offsetof(uar_memory_place, task) + sizeof(uar_str) == sizeof(uar_memory_place), "copy what is new");
 
 /* ---- how ends are told ---- */
 

@@ -57,12 +57,7 @@ static uar_status read_cell(cell *c, query *q, int column, arena *ar) {
     case CELL_NUMBER: c->number = query_get_int(q, column); break;
     case CELL_ID: c->id = query_get_uuid(q, column); break;
     case CELL_TEXT:
-    case CELL_BYTES: {
-        uar_str text = query_get_text(q, column);
-        c->text = arena_str(ar, text);
-        if (text.ptr != NULL && c->text.ptr == NULL) return UAR_E_NOMEM;
-        break;
-    }
+    case CELL_BYTES: return query_copy_text(&c->text, q, column, ar);
     }
     return UAR_OK;
 }
@@ -213,12 +208,6 @@ static void relation_cells(cell *cells, const relation *r) {
     memcpy(cells, list, sizeof list);
 }
 
-static uar_status copy_text(uar_str *out, query *q, int column, arena *ar) {
-    uar_str text = query_get_text(q, column);
-    *out = arena_str(ar, text);
-    return text.ptr != NULL && out->ptr == NULL ? UAR_E_NOMEM : UAR_OK;
-}
-
 uar_status relation_read(relation *out, query *q, arena *ar, uar_error *err) {
     relation r;
     memset(&r, 0, sizeof r);
@@ -241,8 +230,8 @@ uar_status relation_read(relation *out, query *q, arena *ar, uar_error *err) {
     r.r.revision = (uint64_t)c[15].number;
     r.r.from = query_get_uuid(q, RELATION_CELLS + 4);
     r.r.to = query_get_uuid(q, RELATION_CELLS + 6);
-    status = copy_text(&r.r.from_name, q, RELATION_CELLS + 5, ar);
-    if (status == UAR_OK) status = copy_text(&r.r.to_name, q, RELATION_CELLS + 7, ar);
+    status = query_copy_text(&r.r.from_name, q, RELATION_CELLS + 5, ar);
+    if (status == UAR_OK) status = query_copy_text(&r.r.to_name, q, RELATION_CELLS + 7, ar);
     if (status != UAR_OK) return error_plain(err, status);
     *out = r;
     return UAR_OK;

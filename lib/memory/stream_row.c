@@ -50,12 +50,10 @@ static uar_status seal_entry(uint8_t out[SEAL_BYTES], const stream_entry_row *ro
 
 /* Copy texts of the row that the query stands on. */
 static uar_status copy_texts(uar_str *const *out, const int *columns, size_t count, query *q, arena *ar) {
-    for (size_t i = 0; i < count; i++) {
-        uar_str text = query_get_text(q, columns[i]);
-        *out[i] = arena_str(ar, text);
-        if (text.ptr != NULL && out[i]->ptr == NULL) return UAR_E_NOMEM;
-    }
-    return q->code == SQLITE_OK ? UAR_OK : UAR_E_NOMEM;
+    uar_status status = UAR_OK;
+    for (size_t i = 0; i < count && status == UAR_OK; i++)
+        status = query_copy_text(out[i], q, columns[i], ar);
+    return status;
 }
 
 static uar_status corrupt_stream(const stream_row *row, uar_error *err) {

@@ -80,12 +80,6 @@ static uar_status checksum(uint8_t out[SEAL_BYTES], const version *v, uar_str la
     return seal_end(out, &all);
 }
 
-static uar_status copy_text(uar_str *out, query *q, int column, arena *ar) {
-    uar_str text = query_get_text(q, column);
-    *out = arena_str(ar, text);
-    return text.ptr != NULL && out->ptr == NULL ? UAR_E_NOMEM : UAR_OK;
-}
-
 static uar_status read_texts(version *v, query *q, arena *ar, uar_str *labels) {
     uar_memory_record *r = &v->r;
     uar_str terms = { NULL, 0 };
@@ -106,7 +100,7 @@ static uar_status read_texts(version *v, query *q, arena *ar, uar_str *labels) {
                   { &r->embedder, 30 },
                   { &terms, 31 } };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        uar_status status = copy_text(texts[i].out, q, texts[i].column, ar);
+        uar_status status = query_copy_text(texts[i].out, q, texts[i].column, ar);
         if (status != UAR_OK) return status;
     }
     v->terms = (const uint8_t *)terms.ptr;
