@@ -17,7 +17,8 @@
     X(setting_delete)                                                                                                \
     X(setting_type_put)                                                                                              \
     X(setting_type_load)                                                                                             \
-    X(setting_type_list) X(setting_type_delete) X(session_policy_put) X(session_policy_load) X(session_policy_list)  \
+    X(setting_type_list)                                                                                             \
+    X(setting_type_delete) X(session_policy_put) X(session_policy_load) X(session_policy_list)                       \
         X(session_policy_delete) X(block_put) X(block_load) X(block_list) X(block_delete) X(cost_list) X(usage_load) \
             X(attachment_put) X(attachment_load) X(attachment_list) X(attachment_read) X(attachment_delete)          \
                 X(attachment_sweep) X(attachment_write) X(attachment_finish)
