@@ -12,16 +12,34 @@
 
 #include "fault/checks.h"
 
-#define KEEP_CALLS(X)                                                                                                \
-    X(setting_put)                                                                                                   \
-    X(setting_delete)                                                                                                \
-    X(setting_type_put)                                                                                              \
-    X(setting_type_load)                                                                                             \
-    X(setting_type_list)                                                                                             \
-    X(setting_type_delete) X(session_policy_put) X(session_policy_load) X(session_policy_list)                       \
-        X(session_policy_delete) X(block_put) X(block_load) X(block_list) X(block_delete) X(cost_list) X(usage_load) \
-            X(attachment_put) X(attachment_load) X(attachment_list) X(attachment_read) X(attachment_delete)          \
-                X(attachment_sweep) X(attachment_write) X(attachment_finish)
+#define SETTING_CALLS(X) \
+    X(setting_put)       \
+    X(setting_delete)    \
+    X(setting_type_put)  \
+    X(setting_type_load) \
+    X(setting_type_list) \
+    X(setting_type_delete)
+#define BLOCK_CALLS(X)       \
+    X(session_policy_put)    \
+    X(session_policy_load)   \
+    X(session_policy_list)   \
+    X(session_policy_delete) \
+    X(block_put)             \
+    X(block_load)            \
+    X(block_list)            \
+    X(block_delete)          \
+    X(cost_list)             \
+    X(usage_load)
+#define ATTACHMENT_CALLS(X) \
+    X(attachment_put)       \
+    X(attachment_load)      \
+    X(attachment_list)      \
+    X(attachment_read)      \
+    X(attachment_delete)    \
+    X(attachment_sweep)     \
+    X(attachment_write)     \
+    X(attachment_finish)
+#define KEEP_CALLS(X) SETTING_CALLS(X) BLOCK_CALLS(X) ATTACHMENT_CALLS(X)
 
 typedef enum keep_call {
 #define CALL_ENUM(name) CALL_##name,
