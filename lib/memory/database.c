@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/str.h"
 #include "store/sqlite.h"
+#include "store/sqlite_scan.h"
 
 static const char *const statement_texts[] = {
 #define X_TEXT(name, text) text,
@@ -245,6 +246,17 @@ static uar_status recognise(database *db, bool *is_new, uar_error *err) {
     return UAR_OK;
 }
 
+/* SQLite drops what lies behind damage in the log; that commits are missing then must be said. */
+static uar_status check_log(database *db, const uar_allocator *alloc, uar_error *err) {
+    sqlite_scan found;
+    int code = sqlite_scan_log(&found, db->handle, alloc);
+    if (code != SQLITE_OK) return database_fault(db, code, err);
+    if (!found.is_damaged) return UAR_OK;
+    char text[SQLITE_SCAN_TEXT];
+    sqlite_scan_tell(text, &found);
+    return error_set(err, UAR_E_CORRUPT, "%s", text);
+}
+
 /* The switch takes an exclusive lock without calling the busy handler, so that it is tried again here. */
 static uar_status switch_to_wal(database *db, uint32_t patience_ms, uar_error *err) {
     uint32_t waited = 0;
@@ -351,6 +363,7 @@ static uar_status set_up(database *db, const database_options *options, uar_erro
     sqlite3_busy_timeout(db->handle, (int)options->busy_timeout_ms);
     bool is_new = false;
     uar_status status = recognise(db, &is_new, err);
+    if (status == UAR_OK) status = check_log(db, options->alloc, err);
     if (status == UAR_OK && is_new && options->must_exist)
         return error_set(err, UAR_E_CORRUPT, "the memory store was emptied while it was suspended; restore it");
     if (status == UAR_OK && is_new && db->read_only)
@@ -394,6 +407,8 @@ uar_status database_open(database *db, const char *path, const database_options 
     uar_status status = code == SQLITE_OK ? set_up(db, options, err) : database_fault(db, code, err);
     if (status != UAR_OK) {
         name_path(err, path);
+        /* What is refused is left as it is: SQLite would move the log into the file now. */
+        if (db->handle != NULL) (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         database_close(db);
     }
     return status;

@@ -31,14 +31,16 @@ static void count_fault(checkup *c, const uar_record *key, const char *what) {
 static uar_status check_structure(checkup *c, uar_error *err) {
     sqlite3_stmt *s = NULL;
     int code = sqlite3_prepare_v2(c->walk.l->db, "PRAGMA integrity_check(100)", -1, &s, NULL);
-    bool stopped = false;
+    bool stopped = false, is_sure = false;
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(s);
         const char *found = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
         bool is_fault = found != NULL && strcmp(found, "ok") != 0;
-        if (is_fault && c->report->faults == 0 && !sqlite_can_be_read(c->walk.l->db)) {
-            code = SQLITE_IOERR_READ;
-            break;
+        if (is_fault && !is_sure) {
+            /* Some findings hide a disk that failed to give a page: only what is found twice is a fault. */
+            code = sqlite_can_be_read(c->walk.l->db) ? sqlite3_reset(s) : SQLITE_IOERR_READ;
+            is_sure = true;
+            continue;
         }
         if (is_fault) count_fault(c, NULL, found);
         stopped = !care_goes_on(c->walk.progress, 0, 0);

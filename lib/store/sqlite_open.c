@@ -6,7 +6,6 @@
  */
 #include <assert.h>
 #include <limits.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -297,15 +296,8 @@ static uar_status check_log(const sqlite_layer *l, uar_error *err) {
     int code = sqlite_scan_log(&found, l->db, &l->alloc);
     if (code != SQLITE_OK) return open_fault(l, code, "reading the write-ahead log", err);
     if (!found.is_damaged) return UAR_OK;
-    char text[160];
-    if (found.has_header)
-        snprintf(
-            text, sizeof text,
-            "its write-ahead log is damaged: %u commits in it can be read, at least %u behind them can't; repair it",
-            found.readable, found.lost);
-    else
-        snprintf(text, sizeof text,
-                 "the head of its write-ahead log is damaged: no commit in it can be read; repair it");
+    char text[SQLITE_SCAN_TEXT];
+    sqlite_scan_tell(text, &found);
     return sqlite_refuse(l, UAR_E_CORRUPT, text, err);
 }
 

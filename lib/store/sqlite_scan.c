@@ -8,6 +8,7 @@
  */
 #include "store/sqlite_scan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { HEAD = 32, FRAME = 24, PAGE_MIN = 512, PAGE_MAX = 65536 };
@@ -221,4 +222,15 @@ int sqlite_scan_log(sqlite_scan *out, sqlite3 *db, const uar_allocator *alloc) {
     }
     /* Somebody has cut it meanwhile, which is done when all of it is in the file. */
     return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+}
+
+void sqlite_scan_tell(char out[SQLITE_SCAN_TEXT], const sqlite_scan *found) {
+    if (found->has_header)
+        snprintf(
+            out, SQLITE_SCAN_TEXT,
+            "its write-ahead log is damaged: %u commits in it can be read, at least %u behind them can't; repair it",
+            found->readable, found->lost);
+    else
+        snprintf(out, SQLITE_SCAN_TEXT,
+                 "the head of its write-ahead log is damaged: no commit in it can be read; repair it");
 }

@@ -23,5 +23,8 @@ typedef struct sqlite_scan {
 
 /* Scan the log of a connection that has read its file, while other processes may write it. A result code. */
 int sqlite_scan_log(sqlite_scan *out, sqlite3 *db, const uar_allocator *alloc);
+/* What a damaged log has cost, for people. */
+#define SQLITE_SCAN_TEXT 160
+void sqlite_scan_tell(char out[SQLITE_SCAN_TEXT], const sqlite_scan *found);
 
 #endif

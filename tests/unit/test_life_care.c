@@ -118,7 +118,7 @@ static void *count_resize(void *ctx, void *ptr, size_t size) {
 
 static void trimming_gives_memory_back_and_loses_nothing(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     atomic_size_t held;
     atomic_init(&held, 0);
     const uar_allocator allocator = { UAR_ALLOCATOR_INIT, &held, count_alloc, count_resize, count_release };
@@ -158,7 +158,7 @@ static void trimming_gives_memory_back_and_loses_nothing(void **state) {
 
 static void what_support_is_told_holds_no_word_of_anybody(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     const host_tool tools[] = { { .name = "canarytool", .result = "\"canaryresult\"" }, { .name = NULL } };
     uar_memory *m = uar_memory_open(p.memory, NULL);
     host *h = fixture_open(&(host_options){ .script = LINE(CALL(0, "canarycall", "canarytool", "{}") "," CALLS)

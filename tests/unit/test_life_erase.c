@@ -67,7 +67,7 @@ static void fill(host *h, uar_memory *m, const char *owner, const char *mark) {
     fill_memory(m, owner, mark);
 }
 
-static size_t count_bytes(const place *p) {
+static size_t count_bytes(const life_place *p) {
     byte_scan scan;
     byte_scan_init(&scan);
     for (size_t i = 0; i < sizeof gone_words / sizeof *gone_words; i++)
@@ -77,7 +77,7 @@ static size_t count_bytes(const place *p) {
     return found;
 }
 
-static host *open_with_memory(const place *p, uar_memory **m) {
+static host *open_with_memory(const life_place *p, uar_memory **m) {
     *m = uar_memory_open(p->memory, NULL);
     assert_int_equal(uar_memory_state(*m, NULL), UAR_MEMORY_READY);
     return fixture_open(&(host_options){ .script = HELLO, .repeats = true, .store = p->store, .memory = *m });
@@ -98,7 +98,7 @@ static void expect_other_whole(host *h, uar_memory *m) {
 
 static void an_erased_owner_is_in_no_byte_and_others_are_untouched(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     uar_memory *m = NULL;
     host *h = open_with_memory(&p, &m);
     fill(h, m, "kept", "kept");
@@ -135,7 +135,7 @@ static void an_owner_with_an_open_run_is_busy(void **state) {
 static void an_erasure_that_was_killed_is_completed_by_the_next_call(void **state) {
     (void)state;
     for (long us = 0; us <= 8000; us += 2000) {
-        place p = place_make();
+        life_place p = place_make();
         uar_memory *m = NULL;
         host *h = open_with_memory(&p, &m);
         fill(h, m, "kept", "kept");

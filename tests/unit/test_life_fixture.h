@@ -11,14 +11,14 @@
 
 #include "fault/folder.h"
 
-typedef struct place {
+typedef struct life_place {
     char folder[64];
     char store[96];
     char memory[96];
-} place;
+} life_place;
 
-static inline place place_make(void) {
-    place p;
+static inline life_place place_make(void) {
+    life_place p;
     folder_make(p.folder);
     (void)snprintf(p.store, sizeof p.store, "%s/state.db", p.folder);
     (void)snprintf(p.memory, sizeof p.memory, "%s/memory", p.folder);
@@ -27,7 +27,7 @@ static inline place place_make(void) {
     return p;
 }
 
-static inline void place_remove(place *p) {
+static inline void place_remove(life_place *p) {
     store_files_remove(p->store);
     store_files_remove(p->memory);
     *strrchr(p->memory, '/') = '\0';
@@ -36,7 +36,7 @@ static inline void place_remove(place *p) {
 }
 
 /* The first number that `sql` selects in the state file. */
-static inline long long count_in(const place *p, const char *sql) {
+static inline long long count_in(const life_place *p, const char *sql) {
     sqlite3 *db = NULL;
     sqlite3_stmt *s = NULL;
     assert_int_equal(sqlite3_open_v2(p->store, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
@@ -49,7 +49,7 @@ static inline long long count_in(const place *p, const char *sql) {
 }
 
 /* Records whose id, parent or body has this text. */
-static inline long long count_naming(const place *p, const char *text) {
+static inline long long count_naming(const life_place *p, const char *text) {
     char sql[400];
     (void)snprintf(sql, sizeof sql,
                    "SELECT count(*) FROM record WHERE instr(CAST(id AS TEXT),'%s')>0 OR "
@@ -58,7 +58,7 @@ static inline long long count_naming(const place *p, const char *text) {
     return count_in(p, sql);
 }
 
-static inline host *place_open(const place *p, const char *script) {
+static inline host *place_open(const life_place *p, const char *script) {
     return fixture_open(&(host_options){ .script = script, .repeats = true, .store = p->store });
 }
 

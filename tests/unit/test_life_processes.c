@@ -20,7 +20,7 @@ typedef struct line {
     int from, to;
 } line;
 
-static child child_start(int (*body)(const place *p, line parent), const place *p) {
+static child child_start(int (*body)(const life_place *p, line parent), const life_place *p) {
     int up[2], down[2];
     assert_int_equal(pipe(up), 0);
     assert_int_equal(pipe(down), 0);
@@ -60,7 +60,7 @@ static void hear(int from) {
 }
 
 /* Turns that got through, as the exit status; 100 if one failed otherwise than by being busy. */
-static int write_turns(const place *p, line parent) {
+static int write_turns(const life_place *p, line parent) {
     (void)parent;
     host *h = place_open(p, HELLO);
     int won = 0;
@@ -77,7 +77,7 @@ static int write_turns(const place *p, line parent) {
 
 static void test_R6_of_several_processes_on_a_session_one_wins_and_the_log_is_linear(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     child writers[WRITERS];
     size_t won = 0;
     for (int i = 0; i < WRITERS; i++)
@@ -107,7 +107,7 @@ static void test_R6_of_several_processes_on_a_session_one_wins_and_the_log_is_li
 }
 
 /* Begins a turn whose tool ends when the parent says so; says when it is under way, and how it ended. */
-static int answer_slowly(const place *p, line parent) {
+static int answer_slowly(const life_place *p, line parent) {
     const host_tool tools[] = { { .name = "slow", .way = HOST_NEVER, .result = "1" }, { .name = NULL } };
     host *h = fixture_open(&(host_options){
         .script = LINE(CALL(0, "c1", "slow", "{}") "," CALLS) HELLO, .tools = tools, .store = p->store });
@@ -128,7 +128,7 @@ static int answer_slowly(const place *p, line parent) {
 
 static void test_R6_a_process_that_slept_through_its_lease_stores_nothing_more(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     child sleeper = child_start(answer_slowly, &p);
     child_hear(&sleeper);
     assert_int_equal(kill(sleeper.pid, SIGSTOP), 0);
@@ -153,7 +153,7 @@ static void test_R6_a_process_that_slept_through_its_lease_stores_nothing_more(v
 
 static void test_R6_a_session_that_another_process_runs_is_busy_for_all_that_would_change_it(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     child runner = child_start(answer_slowly, &p);
     child_hear(&runner);
     host *h = place_open(&p, HELLO);
@@ -182,7 +182,7 @@ static uint64_t list_ms(host *h, size_t interrupted) {
 
 static void the_same_dead_instance_is_watched_once_and_its_heartbeat_goes_with_its_lease(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     child dead = child_start(answer_slowly, &p);
     child_hear(&dead);
     assert_int_equal(kill(dead.pid, SIGKILL), 0);
@@ -204,7 +204,7 @@ static void the_same_dead_instance_is_watched_once_and_its_heartbeat_goes_with_i
 
 static void the_only_process_takes_all_over_at_once(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     child dead = child_start(answer_slowly, &p);
     child_hear(&dead);
     assert_int_equal(kill(dead.pid, SIGKILL), 0);
@@ -221,7 +221,7 @@ static void the_only_process_takes_all_over_at_once(void **state) {
 }
 
 /* Deletes a long session until it is killed. */
-static int delete_all(const place *p, line parent) {
+static int delete_all(const life_place *p, line parent) {
     host *h = place_open(p, HELLO);
     say(parent.to);
     uint64_t number = 0;
@@ -231,7 +231,7 @@ static int delete_all(const place *p, line parent) {
 static void a_process_killed_while_it_deletes_leaves_nothing_for_long(void **state) {
     (void)state;
     for (unsigned us = 0; us < 6000; us += 1500) {
-        place p = place_make();
+        life_place p = place_make();
         host *h = place_open(&p, HELLO);
         for (int i = 0; i < 60; i++)
             (void)say_in(h, "me", "long", "words");

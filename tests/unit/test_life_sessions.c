@@ -5,7 +5,7 @@
 
 static void a_deleted_session_is_gone_with_all_that_hung_below_it(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     host *h = place_open(&p, HELLO);
     uar_run_id run = say_in(h, "me", "sess-gone", "one");
     (void)say_in(h, "me", "sess-gone", "two");
@@ -31,7 +31,7 @@ static void a_deleted_session_is_gone_with_all_that_hung_below_it(void **state) 
 
 static void another_users_session_of_the_same_id_stays(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     host *h = place_open(&p, HELLO);
     (void)say_in(h, "me", "same", "one");
     (void)say_in(h, "you", "same", "two");
@@ -56,7 +56,7 @@ static void what_is_not_there_cannot_be_deleted(void **state) {
 
 static void the_id_of_a_deleted_session_can_be_used_anew(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     host *h = place_open(&p, HELLO);
     (void)say_in(h, "me", "again", "old words");
     assert_int_equal(delete_session(h, "again", NULL), UAR_OK);
@@ -96,7 +96,7 @@ static void a_session_that_runs_is_busy(void **state) {
 
 static void a_parked_run_goes_with_its_session(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     const host_tool tools[] = { { .name = "pay", .tool_class = UAR_TOOL_EFFECT, .approval = UAR_APPROVAL_ASK },
                                 { .name = NULL } };
     host_options o = { .script = TOOL_TURN, .tools = tools, .store = p.store };
@@ -116,7 +116,7 @@ static void a_parked_run_goes_with_its_session(void **state) {
 }
 
 /* Stops storing at the `after`-th commit of a delete, as if the process were killed there. True: the delete got through. */
-static bool delete_cut_at(const place *p, size_t after) {
+static bool delete_cut_at(const life_place *p, size_t after) {
     host_layer *layer = host_layer_new(uar_persistence_sqlite(p->store, NULL));
     host *h = fixture_open(&(host_options){ .script = HELLO, .layer = host_layer_door(layer) });
     host_rest(h, 20);
@@ -131,7 +131,7 @@ static bool delete_cut_at(const place *p, size_t after) {
 }
 
 /* Waits until no job is left. */
-static void wait_for_jobs(const place *p, host *h) {
+static void wait_for_jobs(const life_place *p, host *h) {
     for (int i = 0; i < 500 && count_in(p, "SELECT count(*) FROM record WHERE kind=55") > 0; i++)
         host_rest(h, 10);
     assert_int_equal(count_in(p, "SELECT count(*) FROM record WHERE kind=55"), 0);
@@ -141,7 +141,7 @@ static void a_delete_that_was_cut_at_any_commit_is_taken_up_by_the_next_build(vo
     (void)state;
     bool through = false;
     for (size_t after = 0; !through; after++) {
-        place p = place_make();
+        life_place p = place_make();
         host *h = place_open(&p, HELLO);
         for (int i = 0; i < 40; i++)
             (void)say_in(h, "me", "cut", "words");
@@ -165,7 +165,7 @@ static void a_delete_that_was_cut_at_any_commit_is_taken_up_by_the_next_build(vo
 
 static void deleting_again_goes_on_with_what_was_left(void **state) {
     (void)state;
-    place p = place_make();
+    life_place p = place_make();
     host *h = place_open(&p, HELLO);
     (void)say_in(h, "me", "cut", "words");
     fixture_close(h);

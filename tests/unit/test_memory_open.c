@@ -358,6 +358,36 @@ static void reindexing_changes_no_answer(void **state) {
     assert_sound(f);
 }
 
+static void test_R10_damage_in_the_log_that_hides_commits_is_told_and_nothing_is_changed(void **state) {
+    memory_fixture *f = *state;
+    char log_path[sizeof f->path + 8];
+    snprintf(log_path, sizeof log_path, "%s-wal", f->path);
+    for (int i = 0; i < 8; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "note %d of the garden", i);
+        add_text(f, "ann", text);
+    }
+    size_t len = 0, log_len = 0, again_len = 0;
+    char *bytes = read_file(f->path, &len), *log = read_file(log_path, &log_len); /* as a kill would leave them */
+    close_store(f);
+    assert_true(log_len > 3 * 4120);
+    write_file(f->path, bytes, len);
+    write_file(log_path, log, log_len);
+    fixture_reopen(f); /* whole, it is read */
+    assert_int_equal(count_of(f, "ann"), 8);
+    close_store(f);
+    log[32 + 24 + 100] ^= 1; /* in the first page of the first commit */
+    write_file(f->path, bytes, len);
+    write_file(log_path, log, log_len);
+    assert_unavailable(f, UAR_E_CORRUPT);
+    char *again = read_file(log_path, &again_len);
+    assert_int_equal(again_len, log_len);
+    assert_memory_equal(again, log, log_len);
+    free(bytes);
+    free(log);
+    free(again);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_M2_without_a_memory_every_call_says_disabled),
@@ -367,6 +397,7 @@ int main(void) {
         MEMORY_TEST(a_store_of_another_program_is_refused_and_left_alone),
         MEMORY_TEST(test_R10_a_file_that_is_no_store_is_refused_and_left_alone),
         MEMORY_TEST(test_R10_a_flipped_byte_gives_good_data_or_a_typed_error),
+        MEMORY_TEST(test_R10_damage_in_the_log_that_hides_commits_is_told_and_nothing_is_changed),
         MEMORY_TEST(reading_needs_no_right_to_write),
         MEMORY_TEST(a_store_that_does_not_exist_cannot_be_opened_for_reading),
         MEMORY_TEST(the_location_is_the_real_directory),
