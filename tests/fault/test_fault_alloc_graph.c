@@ -350,21 +350,26 @@ static uar_memory_graph_filter kind_filter(void) {
 
 static void on_graph(void *ctx, uar_status status, uar_memory_graph *graph, const uar_error *err) {
     later_told(ctx, status, graph != NULL, err);
+    FAULT_EXPECT(graph == NULL || graph->entity_count + graph->relation_count + graph->observation_count > 0,
+                 "a part of the graph is empty");
     uar_memory_graph_free(graph);
 }
 
 static void on_paths(void *ctx, uar_status status, uar_memory_paths *paths, const uar_error *err) {
     later_told(ctx, status, paths != NULL, err);
+    FAULT_EXPECT(paths == NULL || paths->count == 2, "paths are missing");
     uar_memory_paths_free(paths);
 }
 
 static void on_entity_hits(void *ctx, uar_status status, uar_memory_entity_hits *hits, const uar_error *err) {
     later_told(ctx, status, hits != NULL, err);
+    FAULT_EXPECT(hits == NULL || hits->count == 3, "hits are missing");
     uar_memory_entity_hits_free(hits);
 }
 
 static void on_graph_stats(void *ctx, uar_status status, const uar_memory_graph_stats *stats, const uar_error *err) {
     later_told(ctx, status, stats != NULL, err);
+    FAULT_EXPECT(stats == NULL || (stats->entities == 3 && stats->relations == 3), "counts are wrong");
 }
 
 static void on_imported(void *ctx, uar_status status, const uar_memory_graph_imported *imported, const uar_error *err) {

@@ -232,6 +232,7 @@ static uar_status delete_again(void *arg, uar_status was) {
 
 static void on_streams(void *ctx, uar_status status, uar_memory_streams *streams, const uar_error *err) {
     later_told(ctx, status, streams != NULL, err);
+    FAULT_EXPECT(streams == NULL || streams->count == 1, "a stream is missing");
     uar_memory_streams_free(streams);
 }
 
@@ -242,6 +243,7 @@ static void on_appended(void *ctx, uar_status status, const uar_memory_stream_ap
 
 static void on_entries(void *ctx, uar_status status, uar_memory_stream_entries *entries, const uar_error *err) {
     later_told(ctx, status, entries != NULL, err);
+    FAULT_EXPECT(entries == NULL || entries->count == 4, "entries are missing");
     uar_memory_stream_entries_free(entries);
 }
 
@@ -257,6 +259,7 @@ static void on_summary(void *ctx, uar_status status, const uar_memory_stream_sum
 
 static void on_stream_stats(void *ctx, uar_status status, const uar_memory_stream_stats *stats, const uar_error *err) {
     later_told(ctx, status, stats != NULL, err);
+    FAULT_EXPECT(stats == NULL || (stats->streams == 1 && stats->entries == 4), "counts are wrong");
 }
 
 static void on_outcome(void *ctx, uar_status status, uar_memory_outcome outcome, const uar_error *err) {
