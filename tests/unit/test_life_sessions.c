@@ -95,7 +95,8 @@ static void a_session_that_runs_is_busy(void **state) {
 static void a_session_is_renamed_while_it_runs_and_the_run_keeps_the_name(void **state) {
     (void)state;
     const host_tool tools[] = { { .name = "slow", .way = HOST_NEVER, .result = "1" }, { .name = NULL } };
-    host *h = fixture_open(&(host_options){ .script = LINE(CALL(0, "c1", "slow", "{}") "," CALLS) HELLO, .tools = tools });
+    host *h =
+        fixture_open(&(host_options){ .script = LINE(CALL(0, "c1", "slow", "{}") "," CALLS) HELLO, .tools = tools });
     uar_run_request q = { UAR_RUN_REQUEST_INIT, .user = "me", .session = "s", .input = "x" };
     uar_run_id id;
     uar_outcome out;
