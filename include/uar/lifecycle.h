@@ -30,8 +30,9 @@ UAR_API uar_status uar_session_delete_sync(uar_reply **out, uar_runtime *rt, con
                                            const char *session, uar_error *err);
 
 /**
- * Give a session a name for people: 1–1000 bytes of UTF-8; NULL takes it away. UAR_E_NOT_FOUND;
- * UAR_E_BUSY while a run has it open. Reply: `sessions`, the session as stored.
+ * Give a session a name for people: 1–1000 bytes of UTF-8; NULL takes it away. A run that has
+ * the session open, here or in another process, isn't disturbed and keeps the name. UAR_E_NOT_FOUND; UAR_E_BUSY if others wrote
+ * the session at each of many tries. Reply: `sessions`, the session as stored.
  */
 UAR_API uar_status uar_session_rename(uar_runtime *rt, const char *owner, const char *user, const char *session,
                                       const char *name, uar_reply_fn done, void *ctx, uar_error *err);

@@ -2,7 +2,7 @@
  * Owns: the commits of a run. One step is one commit: what it says is all there or not there.
  *
  * Invariants: every commit but the first checks the session's lease at the revision that this run took it with, so a writer
- * that lost the session can't write; message numbers are handed out by the machine, without hole; revisions held here are
+ * that lost the session can't write; a session that was only given a name meanwhile keeps it, and the commit is made again; message numbers are handed out by the machine, without hole; revisions held here are
  * those that are stored, and move only when a commit succeeded.
  */
 #include <assert.h>
@@ -16,11 +16,15 @@
 #define DOCUMENT_MAX ((size_t)256 << 20)
 /* Lease, what the turn stands on, session, run, open-run index, checkpoint, the message, the cost of the step, its counter. */
 #define FIXED_WRITES 9
+/* Commits in a row that others may disturb by giving the session a name. */
+#define LOOKS_MAX 16
 
 /* One commit, from its making to its answer. On the heap, so that a run that waits holds nothing of what it wrote. */
 typedef struct saving {
     letter letter; /* brings the answer */
     store_op op;
+    store_op look; /* the session once more, after a conflict */
+    uint32_t looks;
     run *r;
     save_kind kind;
     arena *mem; /* the op's */
@@ -352,12 +356,12 @@ static void take_over(run *r, saving *s) {
 
 static void saving_free(saving *s) {
     arena_dispose(s->mem);
+    arena_dispose(&s->look.mem);
     alloc_free(&s->r->env->alloc, s);
 }
 
-static void open_saved(run *r, letter *l) {
-    saving *s = (saving *)l;
-    uar_status status = s->op.status;
+static void finish(saving *s, uar_status status) {
+    run *r = s->r;
     if (status == UAR_OK)
         take_over(r, s);
     else
@@ -368,17 +372,81 @@ static void open_saved(run *r, letter *l) {
     saving_free(s);
 }
 
+/* ---- a session that was given a name meanwhile ---- */
+
+static void open_saved(run *r, letter *l);
+
 static void op_done(store_op *op) {
     saving *s = op->arg;
     run_post(s->r, &s->letter); /* the call's reference goes with the letter */
+}
+
+static void submit(saving *s, store_op *op, void (*open)(run *r, letter *l)) {
+    s->letter.open = open;
+    op->done = op_done;
+    op->arg = s;
+    run_ref(s->r); /* the call's */
+    store_submit(s->r->env->store, op);
+}
+
+/* True if the stored session is ours but for its name, which is taken over. Whoever writes messages moves the numbers. */
+static bool adopt_name(saving *s) {
+    run *r = s->r;
+    uar_session now;
+    session_life life;
+    uar_status status = s->look.status;
+    if (status == UAR_OK) status = session_decode_whole(&now, &life, &r->mem, s->look.records, NULL);
+    bool only_named = status == UAR_OK && life.mark == SESSION_LIVE && now.revision > r->session_now.revision &&
+                      now.messages == r->session_now.messages && now.last_number == r->session_now.last_number &&
+                      now.created_ms == r->session_now.created_ms;
+    if (!only_named) return false;
+    uar_write *w = s->session_write;
+    int64_t created_ms = r->session_now.created_ms;
+    s->session.name = now.name;
+    if (session_record_whole(&w->record, s->mem, &s->session, &r->session_life) != UAR_OK) return false;
+    w->record.created_ms = created_ms;
+    w->expected = now.revision;
+    r->session_now.name = now.name;
+    r->session_now.revision = now.revision;
+    return true;
+}
+
+static void open_looked(run *r, letter *l) {
+    saving *s = (saving *)l;
+    (void)r;
+    if (adopt_name(s))
+        submit(s, &s->op, open_saved); /* the lease is checked by it once more */
+    else
+        finish(s, UAR_E_CONFLICT);
+}
+
+/* False: there is nothing to be looked for. */
+static bool look_again(saving *s) {
+    run *r = s->r;
+    if (r->session_now.revision == 0 || s->looks++ == LOOKS_MAX) return false;
+    arena_dispose(&s->look.mem);
+    s->look.call = STORE_GET;
+    s->look.kind = UAR_RECORD_SESSION;
+    s->look.owner = arena_str(&s->look.mem, r->spec.owner);
+    s->look.id = arena_str(&s->look.mem, r->session_key);
+    if (s->look.owner.ptr == NULL || s->look.id.ptr == NULL) return false;
+    submit(s, &s->look, open_looked);
+    return true;
+}
+
+static void open_saved(run *r, letter *l) {
+    saving *s = (saving *)l;
+    (void)r;
+    uar_status status = s->op.status;
+    if (status != UAR_E_CONFLICT || !look_again(s)) finish(s, status);
 }
 
 static saving *saving_new(run *r, save_kind kind) {
     size_t calls = r->machine.draft.call_count;
     saving *s = ALLOC_NEW(&r->env->alloc, saving);
     if (s == NULL) return NULL;
-    s->letter.open = open_saved;
     arena_init(&s->op.mem, &r->env->alloc);
+    arena_init(&s->look.mem, &r->env->alloc);
     s->r = r;
     s->kind = kind;
     s->mem = &s->op.mem;
@@ -410,11 +478,8 @@ void run_save(run *r, save_kind kind) {
         saving_free(s);
         return;
     }
-    run_ref(r); /* the call's */
     s->op.call = STORE_COMMIT;
     s->op.writes = s->writes;
     s->op.write_count = s->count;
-    s->op.done = op_done;
-    s->op.arg = s;
-    store_submit(r->env->store, &s->op);
+    submit(s, &s->op, open_saved);
 }

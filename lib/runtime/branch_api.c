@@ -3,7 +3,8 @@
  *
  * The new session is unborn while it is copied: nobody sees it, and a job of a deep delete names it, so that a crash leaves
  * nothing. The job names this instance as its maker, whose heartbeat keeps others from sweeping it. Each batch checks that the
- * unborn session is still there; the last commit brings it to life and takes the job away.
+ * unborn session is still there; the last commit brings it to life, makes its policy and takes the job away. Before it nothing
+ * but messages is made, so undoing a branch leaves what else the new id had.
  */
 #include <uar/lifecycle.h>
 
@@ -23,10 +24,12 @@ typedef enum branch_stage {
     BRANCH_AT_PULSE,
     BRANCH_AT_SOURCE,
     BRANCH_AT_MAKE,
-    BRANCH_AT_POLICY,
-    BRANCH_AT_POLICY_COPY,
+    BRANCH_AT_TAKEN, /* what is there already? */
+    BRANCH_AT_JOB,   /* … and whose is it? */
+    BRANCH_AT_CLEAR, /* what a delete or a branch left is removed */
     BRANCH_AT_LIST,
     BRANCH_AT_COPY,
+    BRANCH_AT_POLICY,
     BRANCH_AT_BIRTH,
     BRANCH_AT_READ,
     BRANCH_AT_UNDO
@@ -44,6 +47,9 @@ typedef struct branch {
     size_t open_calls;     /* of the newest answer, without a result so far */
     uar_uuid newest;       /* in the old session */
     bool ends;             /* nothing more is to be copied */
+    bool with_policy;      /* the last commit makes the policy too */
+    bool cleared;
+    uint64_t left_at; /* revision of what is to be cleared */
     sweep sweep;
     uar_status fault; /* why it is undone */
     uar_error why;
@@ -90,7 +96,9 @@ static void go_undo(request *q) {
     switch (sweep_step(&b->sweep, &q->op)) {
     case SWEEP_ASKS: request_submit(q); return;
     case SWEEP_DONE:
-    case SWEEP_FAILED: request_end(q, b->fault, b->why.message); return; /* what is left, the next build sweeps */
+    case SWEEP_FAILED:
+        request_end(q, b->fault, b->why.message);
+        return; /* what is left, the next branch or build sweeps */
     }
 }
 
@@ -161,6 +169,24 @@ static uar_status put_session(request *q, uint64_t expected, const session_life 
     return session_record_whole(&add(q, UAR_WRITE_PUT, expected)->record, &q->op.mem, &s, life);
 }
 
+static void ask_messages(request *q) {
+    branch *b = q->state;
+    b->stage = BRANCH_AT_LIST;
+    request_list(q, UAR_RECORD_MESSAGE, q->owner, q->id, UAR_ORDER_SORT, b->last, BATCH);
+}
+
+static void make(request *q) {
+    const session_life unborn = { .mark = SESSION_UNBORN };
+    sweep_root root = unborn_root(q);
+    arena_dispose(&q->op.mem);
+    uar_status status = begin_commit(q, 2) ? put_session(q, 0, &unborn) : UAR_E_NOMEM;
+    if (status == UAR_OK) status = sweep_job_record(&add(q, UAR_WRITE_PUT, 0)->record, &q->op.mem, &root);
+    if (status != UAR_OK)
+        fail_plain(q, status);
+    else
+        commit(q, BRANCH_AT_MAKE);
+}
+
 static void got_source(request *q) {
     branch *b = q->state;
     uar_session s;
@@ -178,59 +204,93 @@ static void got_source(request *q) {
         fail(q, status, fault.message);
         return;
     }
-    const session_life unborn = { .mark = SESSION_UNBORN };
-    sweep_root root = unborn_root(q);
-    arena_dispose(&q->op.mem);
-    status = begin_commit(q, 2) ? put_session(q, 0, &unborn) : UAR_E_NOMEM;
-    if (status == UAR_OK) status = sweep_job_record(&add(q, UAR_WRITE_PUT, 0)->record, &q->op.mem, &root);
-    if (status != UAR_OK)
-        fail_plain(q, status);
-    else
-        commit(q, BRANCH_AT_MAKE);
+    make(q);
+}
+
+/* ---- an id that somebody left behind ---- */
+
+static void go_clear(request *q) {
+    branch *b = q->state;
+    switch (sweep_step(&b->sweep, &q->op)) {
+    case SWEEP_ASKS: request_submit(q); return;
+    case SWEEP_DONE: make(q); return;
+    case SWEEP_FAILED: (void)request_went_well(q); return;
+    }
+}
+
+static void taken(request *q) {
+    fail(q, UAR_E_EXISTS, "there is a session of the new id already");
 }
 
 static void got_made(request *q) {
     branch *b = q->state;
-    if (q->op.status == UAR_E_CONFLICT) {
-        fail(q, UAR_E_EXISTS, "there is a session of the new id already");
+    if (q->op.status == UAR_E_CONFLICT && b->cleared)
+        taken(q);
+    else if (q->op.status == UAR_E_CONFLICT) {
+        b->cleared = true;
+        b->stage = BRANCH_AT_TAKEN;
+        request_get(q, UAR_RECORD_SESSION, q->owner, b->key);
+    } else if (request_went_well(q))
+        ask_messages(q);
+}
+
+/* A tombstone, or an unborn session, may be one whose end a failing store put off. */
+static void got_taken(request *q) {
+    branch *b = q->state;
+    uar_session s;
+    session_life life;
+    uar_str job;
+    if (q->op.status == UAR_E_NOT_FOUND) {
+        make(q);
         return;
     }
     if (!request_went_well(q)) return;
-    b->stage = BRANCH_AT_POLICY;
-    request_get(q, UAR_RECORD_SESSION_POLICY, q->owner, q->id);
+    uar_error fault = UAR_ERROR_INIT;
+    uar_status status = session_decode_whole(&s, &life, request_mem(q), q->op.records, &fault);
+    if (status == UAR_OK && life.mark == SESSION_LIVE) {
+        taken(q);
+        return;
+    }
+    b->left_at = q->op.records->revision;
+    if (status == UAR_OK) {
+        status = sweep_job_id(&job, request_mem(q), UAR_RECORD_SESSION, q->owner, b->key);
+        if (status != UAR_OK) error_plain(&fault, status);
+    }
+    if (status != UAR_OK) {
+        fail(q, status, fault.message);
+        return;
+    }
+    b->stage = BRANCH_AT_JOB;
+    request_get(q, UAR_RECORD_OUTBOX, STR(UAR_SYSTEM_OWNER), job);
+}
+
+/* One that another process makes is its own; here the claim says that nobody else does. */
+static void got_job(request *q) {
+    branch *b = q->state;
+    const run_env *env = &q->rt->env;
+    sweep_root job;
+    if (q->op.status == UAR_E_NOT_FOUND) {
+        make(q);
+        return;
+    }
+    if (!request_went_well(q)) return;
+    uar_error fault = UAR_ERROR_INIT;
+    uar_status status = sweep_job_decode(&job, request_mem(q), q->op.records, &fault);
+    if (status != UAR_OK) {
+        fail(q, status, fault.message);
+        return;
+    }
+    bool ours = uar_uuid_is_none(job.maker) || uar_uuid_equal(job.maker, env->instance) || env->single_process;
+    if (!ours || job.revision != b->left_at) {
+        taken(q);
+        return;
+    }
+    sweep_begin(&b->sweep, &job);
+    b->stage = BRANCH_AT_CLEAR;
+    go_clear(q);
 }
 
 /* ---- messages ---- */
-
-static void ask_messages(request *q) {
-    branch *b = q->state;
-    b->stage = BRANCH_AT_LIST;
-    request_list(q, UAR_RECORD_MESSAGE, q->owner, q->id, UAR_ORDER_SORT, b->last, BATCH);
-}
-
-static void got_policy(request *q) {
-    const branch *b = q->state;
-    if (q->op.status == UAR_E_NOT_FOUND) {
-        ask_messages(q);
-        return;
-    }
-    if (q->op.status != UAR_OK) {
-        undo_store(q);
-        return;
-    }
-    uar_session_policy policy;
-    uar_status status = session_policy_decode(&policy, &q->op.mem, q->op.records, NULL);
-    policy.session = b->session;
-    if (status == UAR_OK && !begin_commit(q, 2)) status = UAR_E_NOMEM;
-    if (status == UAR_OK) {
-        add_fence(q);
-        status = session_policy_record(&add(q, UAR_WRITE_PUT, 0)->record, &q->op.mem, &policy);
-    }
-    if (status != UAR_OK)
-        undo_plain(q, status);
-    else
-        commit(q, BRANCH_AT_POLICY_COPY);
-}
 
 static size_t count_calls(const uar_message *m) {
     size_t count = 0;
@@ -283,22 +343,17 @@ static uar_status copy_message(request *q, const uar_record *r, uar_error *err) 
     return UAR_OK;
 }
 
-static void bring_to_life(request *q) {
+/* What is in the op's memory of the policy stays there for this commit. */
+static void bear(request *q, const uar_session_policy *policy) {
     branch *b = q->state;
     uar_str job;
-    if (b->open_calls > 0) {
-        undo(q, UAR_E_INVALID, "this message is between a tool call and its last result");
-        return;
-    }
-    if (b->number != 0 && b->last != b->number) {
-        undo(q, UAR_E_NOT_FOUND, "the session has no message of this number");
-        return;
-    }
     const session_life life = { .mark = SESSION_LIVE,
                                 .origin = { .session = q->session, .message = b->newest, .number = b->last } };
-    arena_dispose(&q->op.mem);
-    uar_status status = begin_commit(q, 2) ? put_session(q, 1, &life) : UAR_E_NOMEM;
+    b->with_policy = policy != NULL;
+    uar_status status = begin_commit(q, 3) ? put_session(q, 1, &life) : UAR_E_NOMEM;
     if (status == UAR_OK) status = sweep_job_id(&job, &q->op.mem, UAR_RECORD_SESSION, q->owner, b->key);
+    if (status == UAR_OK && policy != NULL)
+        status = session_policy_record(&add(q, UAR_WRITE_PUT, 0)->record, &q->op.mem, policy);
     if (status != UAR_OK) {
         undo_plain(q, status);
         return;
@@ -308,6 +363,45 @@ static void bring_to_life(request *q) {
     w->record.owner = STR(UAR_SYSTEM_OWNER);
     w->record.id = job;
     commit(q, BRANCH_AT_BIRTH);
+}
+
+static void bear_plain(request *q) {
+    arena_dispose(&q->op.mem);
+    bear(q, NULL);
+}
+
+static void got_policy(request *q) {
+    const branch *b = q->state;
+    uar_session_policy policy;
+    if (q->op.status == UAR_E_NOT_FOUND) {
+        bear_plain(q);
+        return;
+    }
+    if (q->op.status != UAR_OK) {
+        undo_store(q);
+        return;
+    }
+    uar_status status = session_policy_decode(&policy, &q->op.mem, q->op.records, NULL);
+    if (status != UAR_OK) {
+        undo_plain(q, status);
+        return;
+    }
+    policy.session = b->session;
+    bear(q, &policy);
+}
+
+static void bring_to_life(request *q) {
+    branch *b = q->state;
+    if (b->open_calls > 0) {
+        undo(q, UAR_E_INVALID, "this message is between a tool call and its last result");
+        return;
+    }
+    if (b->number != 0 && b->last != b->number) {
+        undo(q, UAR_E_NOT_FOUND, "the session has no message of this number");
+        return;
+    }
+    b->stage = BRANCH_AT_POLICY;
+    request_get(q, UAR_RECORD_SESSION_POLICY, q->owner, q->id);
 }
 
 static void got_messages(request *q) {
@@ -350,6 +444,10 @@ static void got_copied(request *q) {
 
 static void got_born(request *q) {
     branch *b = q->state;
+    if (q->op.status == UAR_E_CONFLICT && b->with_policy) {
+        bear_plain(q); /* the new id has a policy of its own, which stays */
+        return;
+    }
     if (q->op.status != UAR_OK) {
         undo_store(q);
         return;
@@ -375,16 +473,12 @@ static void step_branch(request *q) {
     case BRANCH_AT_PULSE: got_pulse(q); break;
     case BRANCH_AT_SOURCE: got_source(q); break;
     case BRANCH_AT_MAKE: got_made(q); break;
-    case BRANCH_AT_POLICY: got_policy(q); break;
-    case BRANCH_AT_POLICY_COPY:
-        /* With a conflict the new session has a policy already, or is gone, which the next batch hears. */
-        if (q->op.status != UAR_OK && q->op.status != UAR_E_CONFLICT)
-            undo_store(q);
-        else
-            ask_messages(q);
-        break;
+    case BRANCH_AT_TAKEN: got_taken(q); break;
+    case BRANCH_AT_JOB: got_job(q); break;
+    case BRANCH_AT_CLEAR: go_clear(q); break;
     case BRANCH_AT_LIST: got_messages(q); break;
     case BRANCH_AT_COPY: got_copied(q); break;
+    case BRANCH_AT_POLICY: got_policy(q); break;
     case BRANCH_AT_BIRTH: got_born(q); break;
     case BRANCH_AT_READ: lifecycle_answer_session(q); break;
     case BRANCH_AT_UNDO: go_undo(q); break;

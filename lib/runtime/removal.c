@@ -1,4 +1,4 @@
-/* Owns: the steps that remove or rename one session. See removal.h for the invariants. */
+/* Owns: the steps that remove one session. See removal.h for the invariants. */
 #include "runtime/removal.h"
 
 #include "base/error.h"
@@ -83,7 +83,6 @@ static removal_next got_session(removal *m, request *q) {
     if (status != UAR_OK) return fail(m, q, status, fault.message);
     if (m->life.mark == SESSION_UNBORN) return fail(m, q, UAR_E_NOT_FOUND, "there is no such session");
     /* Somebody began and didn't end: what is left to do is the sweep. */
-    if (m->life.mark == SESSION_DELETED && m->renames) return fail(m, q, UAR_E_NOT_FOUND, "there is no such session");
     if (m->life.mark == SESSION_DELETED)
         return m->only_marks ? end(m, q, REMOVAL_DONE) : begin_sweep(m, q, m->now.revision);
     if (m->only_at != 0 && m->now.revision != m->only_at) return fail(m, q, UAR_E_BUSY, "this session has moved on");
@@ -116,15 +115,6 @@ static uar_status add_tombstone(removal *m, store_op *op) {
     return status == UAR_OK ? sweep_job_record(&add(op, UAR_WRITE_PUT, 0)->record, &op->mem, &root) : status;
 }
 
-static uar_status add_renamed(removal *m, store_op *op) {
-    uar_session renamed = m->now;
-    renamed.name = m->name;
-    uar_write *w = add(op, UAR_WRITE_PUT, m->now.revision);
-    uar_status status = session_record_whole(&w->record, &op->mem, &renamed, &m->life);
-    w->record.created_ms = m->now.created_ms;
-    return status;
-}
-
 static uar_status build_mark(removal *m, request *q) {
     store_op *op = &q->op;
     arena_dispose(&op->mem);
@@ -136,7 +126,7 @@ static uar_status build_mark(removal *m, request *q) {
     uar_write *w = add(op, UAR_WRITE_PUT, m->lease_revision);
     uar_status status = lease_record(&w->record, &op->mem, m->owner, m->key, &given_back);
     if (status != UAR_OK) return status;
-    return m->renames ? add_renamed(m, op) : add_tombstone(m, op);
+    return add_tombstone(m, op);
 }
 
 static removal_next mark(removal *m, request *q) {
@@ -184,7 +174,7 @@ static removal_next got_mark(removal *m, request *q) {
     if (status == UAR_E_CONFLICT) return fail(m, q, UAR_E_BUSY, "another process writes this session");
     if (status != UAR_OK) return end(m, q, REMOVAL_FAILED);
     if (!uar_uuid_is_none(m->holder.instance)) watch_bury(&q->rt->env, m->holder.instance, m->holder.beat);
-    return m->renames || m->only_marks ? end(m, q, REMOVAL_DONE) : begin_sweep(m, q, m->now.revision + 1);
+    return m->only_marks ? end(m, q, REMOVAL_DONE) : begin_sweep(m, q, m->now.revision + 1);
 }
 
 removal_next removal_step(removal *m, request *q) {

@@ -1,6 +1,6 @@
 /*
- * Removing or renaming one session, for the calls that do: claim it in this process, see that nobody else writes it, commit
- * (a tombstone, or the name), and sweep what hangs below a tombstone. Steps over a request's store calls.
+ * Removing one session, for the calls that do: claim it in this process, see that nobody else writes it, commit
+ * a tombstone, and sweep what hangs below a tombstone. Steps over a request's store calls.
  *
  * Invariants: the commit moves the lease's revision, so that a writer that lost the session can't write; a claim
  * that was taken is given back before the removal ends.
@@ -24,8 +24,6 @@ typedef enum removal_stage {
 
 typedef struct removal {
     uar_str owner, user, session; /* the caller's */
-    bool renames;                 /* give it `name` instead of removing it */
-    uar_str name;                 /* absent: none */
     bool only_marks;              /* leave what hangs below the tombstone to somebody else */
     uint64_t only_at;             /* remove only if the session's record is at this revision; 0: whatever it is */
     removal_stage stage;

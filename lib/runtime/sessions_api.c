@@ -8,6 +8,8 @@
 #include "runtime/removal.h"
 
 #define NAME_MAX_BYTES 1000
+/* Commits of a name that a run may disturb in a row. */
+#define RENAME_TRIES 64
 
 request *lifecycle_request(uar_runtime *rt, bool waits, void (*step)(request *q), const char *owner, const char *user,
                            const char *session, size_t state_size, uar_error *err) {
@@ -59,20 +61,76 @@ uar_status uar_session_delete_sync(uar_reply **out, uar_runtime *rt, const char 
 
 /* ---- rename ---- */
 
-/* 0: change · 1: as stored */
-static void step_rename(request *q) {
-    removal *m = q->state;
-    if (q->stage == 1) {
-        lifecycle_answer_session(q);
+typedef enum rename_stage { RENAME_AT_START, RENAME_AT_LOOK, RENAME_AT_COMMIT, RENAME_AT_ANSWER } rename_stage;
+
+typedef struct renaming {
+    rename_stage stage;
+    uar_str name; /* absent: none */
+    uint32_t tries;
+} renaming;
+
+static void look(request *q, rename_stage stage) {
+    renaming *n = q->state;
+    n->stage = stage;
+    request_get(q, UAR_RECORD_SESSION, q->owner, q->id);
+}
+
+/* Only the name changes, at the revision that was read: a run that has the session open reads it again and goes on. */
+static void put_name(request *q) {
+    renaming *n = q->state;
+    store_op *op = &q->op;
+    uar_error fault = UAR_ERROR_INIT;
+    uar_session s;
+    session_life life;
+    uar_status status = op->status == UAR_E_NOT_FOUND ? UAR_OK : op->status;
+    bool there = op->status == UAR_OK;
+    if (status != UAR_OK) {
+        (void)request_went_well(q);
         return;
     }
-    switch (removal_step(m, q)) {
-    case REMOVAL_ASKS: return;
-    case REMOVAL_DONE:
-        q->stage = 1;
-        request_get(q, UAR_RECORD_SESSION, q->owner, q->id);
+    if (there) status = session_decode_whole(&s, &life, request_mem(q), op->records, &fault);
+    if (status == UAR_OK && (!there || life.mark != SESSION_LIVE))
+        status = error_set(&fault, UAR_E_NOT_FOUND, "there is no such session");
+    if (status == UAR_OK) {
+        arena_dispose(&op->mem);
+        op->call = STORE_COMMIT;
+        op->write_count = 1;
+        op->writes = arena_zeroed(&op->mem, 1, sizeof *op->writes);
+        if (op->writes == NULL) status = error_plain(&fault, UAR_E_NOMEM);
+    }
+    if (status == UAR_OK) {
+        s.name = n->name;
+        op->writes->op = UAR_WRITE_PUT;
+        op->writes->expected = s.revision;
+        status = session_record_whole(&op->writes->record, &op->mem, &s, &life);
+        op->writes->record.created_ms = s.created_ms;
+        if (status != UAR_OK) error_plain(&fault, status);
+    }
+    if (status != UAR_OK) {
+        request_end(q, status, fault.message);
         return;
-    case REMOVAL_FAILED: request_end(q, q->op.status, q->op.error.message); return;
+    }
+    n->stage = RENAME_AT_COMMIT;
+    request_submit(q);
+}
+
+static void got_named(request *q) {
+    renaming *n = q->state;
+    if (q->op.status == UAR_E_CONFLICT && n->tries++ < RENAME_TRIES)
+        look(q, RENAME_AT_LOOK);
+    else if (q->op.status == UAR_E_CONFLICT)
+        request_end(q, UAR_E_BUSY, "others write this session all the time");
+    else if (request_went_well(q))
+        look(q, RENAME_AT_ANSWER);
+}
+
+static void step_rename(request *q) {
+    const renaming *n = q->state;
+    switch (n->stage) {
+    case RENAME_AT_START: look(q, RENAME_AT_LOOK); break;
+    case RENAME_AT_LOOK: put_name(q); break;
+    case RENAME_AT_COMMIT: got_named(q); break;
+    case RENAME_AT_ANSWER: lifecycle_answer_session(q); break;
     }
 }
 
@@ -99,19 +157,14 @@ bool lifecycle_name_is_good(uar_str name) {
 
 static request *rename_request(uar_runtime *rt, bool waits, const char *owner, const char *user, const char *session,
                                const char *name, uar_error *err) {
-    request *q = lifecycle_request(rt, waits, step_rename, owner, user, session, sizeof(removal), err);
+    request *q = lifecycle_request(rt, waits, step_rename, owner, user, session, sizeof(renaming), err);
     if (q == NULL) return NULL;
-    removal *m = q->state;
+    renaming *n = q->state;
     if (!lifecycle_name_is_good(uar_str_of(name))) {
         request_refuse(q, UAR_E_INVALID, "the name must have 1 to 1000 bytes of UTF-8", err);
         return NULL;
     }
-    if (removal_begin(m, q, q->owner, q->user, q->session) != UAR_OK) {
-        request_refuse(q, UAR_E_NOMEM, "out of memory", err);
-        return NULL;
-    }
-    m->renames = true;
-    return request_text(&q, &m->name, uar_str_of(name), err) ? q : NULL;
+    return request_text(&q, &n->name, uar_str_of(name), err) ? q : NULL;
 }
 
 uar_status uar_session_rename(uar_runtime *rt, const char *owner, const char *user, const char *session,

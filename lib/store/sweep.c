@@ -44,6 +44,11 @@ static const sweep_rule below_session[] = {
     { UAR_RECORD_SESSION_POLICY, LINK_TWIN, NULL },   { UAR_RECORD_LEASE, LINK_TWIN, NULL },
 };
 
+/* A session that is being made has nothing but copied messages: what else names its id was there before, and stays. */
+static const sweep_rule below_unborn[] = {
+    { UAR_RECORD_MESSAGE, LINK_CHILDREN, NULL },
+};
+
 static const sweep_rule below_one_attachment[] = {
     { UAR_RECORD_ATTACHMENT_PART, LINK_CHILDREN, NULL },
 };
@@ -403,6 +408,10 @@ void sweep_begin(sweep *s, const sweep_root *root) {
     memset(s, 0, sizeof *s);
     s->root = *root;
     s->rules = rules_of(root->kind, &s->rule_count);
+    if (root->kind == UAR_RECORD_SESSION && !uar_uuid_is_none(root->maker)) {
+        s->rules = below_unborn;
+        s->rule_count = COUNT(below_unborn);
+    }
     s->stage = SWEEP_AT_FINISHED;
 }
 

@@ -25,7 +25,8 @@ typedef struct sweep_root {
     uint32_t kind;     /* one that sweep_can_remove */
     uar_str owner, id; /* of the root record */
     uint64_t revision; /* of its tombstone */
-    uar_uuid maker;    /* instance that still makes it: nobody else may sweep while that lives; none: sweep at once */
+    uar_uuid maker;    /* instance that still makes it: nobody else may sweep while that lives, and of a session
+                          only copied messages are swept; none: sweep all at once */
 } sweep_root;
 
 /* True if the table knows what hangs below this kind. */

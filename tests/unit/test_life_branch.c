@@ -173,6 +173,57 @@ static void a_branch_that_was_cut_at_any_commit_leaves_nothing_after_the_next_bu
     }
 }
 
+static void a_branch_that_fails_leaves_the_policy_that_its_id_had(void **state) {
+    (void)state;
+    life_place p = place_make();
+    host *h = place_open(&p, HELLO);
+    uar_runtime *rt = host_runtime(h);
+    const uar_session_policy own = { .max_steps = 3 }, other = { .max_steps = 7 };
+    uar_reply *reply = NULL;
+    (void)say_in(h, "me", "old", "one");
+    assert_int_equal(uar_session_policy_put_sync(&reply, rt, "local", "me", "new", &own, NULL), UAR_OK);
+    uar_reply_free(reply);
+    assert_int_equal(uar_session_policy_put_sync(&reply, rt, "local", "me", "old", &other, NULL), UAR_OK);
+    uar_reply_free(reply);
+    long long records = count_in(&p, "SELECT count(*) FROM record");
+    uar_branch_options o = { UAR_BRANCH_OPTIONS_INIT, .session = "new", .number = 2, .text = "not mine" };
+    for (int i = 0; i < 2; i++) {
+        bool fails = i == 0;
+        assert_int_equal(branch(h, &o, "old"), fails ? UAR_E_INVALID : UAR_OK);
+        if (fails) assert_int_equal(count_in(&p, "SELECT count(*) FROM record"), records);
+        assert_int_equal(uar_session_policy_load_sync(&reply, rt, "local", "me", "new", NULL), UAR_OK);
+        assert_int_equal(reply->policies[0].max_steps, own.max_steps);
+        uar_reply_free(reply);
+        o.text = NULL;
+    }
+    fixture_close(h);
+    place_remove(&p);
+}
+
+static void an_id_whose_undo_failed_can_be_branched_onto_at_once(void **state) {
+    (void)state;
+    life_place p = place_make();
+    host *h = place_open(&p, HELLO);
+    (void)say_in(h, "me", "old", "one");
+    fixture_close(h);
+    host_layer *layer = host_layer_new(uar_persistence_sqlite(p.store, NULL));
+    h = fixture_open(&(host_options){ .script = HELLO, .layer = host_layer_door(layer) });
+    host_rest(h, 20);
+    uar_branch_options o = { UAR_BRANCH_OPTIONS_INIT, .session = "new" };
+    host_layer_fail(layer, COMMIT_OTHER, 2, 4, UAR_E_IO); /* behind making and copying: the birth, and the undo */
+    assert_int_equal(branch(h, &o, "old"), UAR_E_IO);
+    assert_int_equal(count_in(&p, "SELECT count(*) FROM record WHERE kind=55"), 1);
+    host_layer_fail(layer, COMMIT_OTHER, 0, 0, UAR_E_IO);
+    assert_int_equal(branch(h, &o, "old"), UAR_OK);
+    uar_reply *reply = fixture_messages(h, "new");
+    assert_int_equal(reply->count, 2);
+    uar_reply_free(reply);
+    assert_int_equal(count_in(&p, "SELECT count(*) FROM record WHERE kind=55"), 0);
+    assert_int_equal(host_close(h, UAR_CLOSE_CANCEL), UAR_OK);
+    host_layer_free(layer);
+    place_remove(&p);
+}
+
 /* ---- export ---- */
 
 typedef struct lines {
@@ -310,6 +361,8 @@ int main(void) {
         fixture_test(a_branch_goes_on_by_itself_and_keeps_its_origin),
         fixture_test(a_branch_may_say_something_else_in_its_last_message),
         fixture_test(a_branch_that_cannot_be_made_leaves_nothing),
+        fixture_test(a_branch_that_fails_leaves_the_policy_that_its_id_had),
+        fixture_test(an_id_whose_undo_failed_can_be_branched_onto_at_once),
         fixture_test(a_branch_does_not_cut_a_tool_call_from_its_result),
         fixture_test(a_branch_that_was_cut_at_any_commit_leaves_nothing_after_the_next_build),
         fixture_test(an_export_has_each_record_and_its_body_as_it_is_stored),

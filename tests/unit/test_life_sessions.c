@@ -84,13 +84,39 @@ static void a_session_that_runs_is_busy(void **state) {
     assert_int_equal(uar_run_start(&id, host_runtime(h), &q, NULL), UAR_OK);
     assert_true(host_hears(h, "ChatDelta", 1));
     assert_int_equal(delete_session(h, "busy", NULL), UAR_E_BUSY);
-    uar_reply *reply = NULL;
-    assert_int_equal(uar_session_rename_sync(&reply, host_runtime(h), "local", "me", "busy", "n", NULL), UAR_E_BUSY);
     assert_int_equal(uar_run_cancel(host_runtime(h), id, UAR_CANCEL_NOW, NULL, NULL), UAR_OK);
     uar_outcome out;
     assert_int_equal(host_await(h, id, &out), UAR_OK);
     assert_true(host_hears_closed(h, 1));
     assert_int_equal(delete_session(h, "busy", NULL), UAR_OK);
+    fixture_close(h);
+}
+
+static void a_session_is_renamed_while_it_runs_and_the_run_keeps_the_name(void **state) {
+    (void)state;
+    const host_tool tools[] = { { .name = "slow", .way = HOST_NEVER, .result = "1" }, { .name = NULL } };
+    host *h =
+        fixture_open(&(host_options){ .script = LINE(CALL(0, "c1", "slow", "{}") "," CALLS) HELLO, .tools = tools });
+    uar_run_request q = { UAR_RUN_REQUEST_INIT, .user = "me", .session = "s", .input = "x" };
+    uar_run_id id;
+    uar_outcome out;
+    uar_reply *reply = NULL;
+    assert_int_equal(uar_run_start(&id, host_runtime(h), &q, NULL), UAR_OK);
+    assert_true(host_sees_invoked(h, "slow", 1));
+    for (int i = 0; i < 3; i++) {
+        const char *name = i == 2 ? "A trip" : "not yet";
+        assert_int_equal(uar_session_rename_sync(&reply, host_runtime(h), "local", "me", "s", name, NULL), UAR_OK);
+        assert_true(uar_str_equal(reply->sessions[0].name, uar_str_of(name)));
+        uar_reply_free(reply);
+    }
+    (void)host_finish(h, "slow");
+    assert_int_equal(host_await(h, id, &out), UAR_OK);
+    assert_int_equal(out.status, UAR_OK);
+    assert_int_equal(uar_session_load_sync(&reply, host_runtime(h), "local", "me", "s", NULL), UAR_OK);
+    assert_true(uar_str_equal(reply->sessions[0].name, uar_str_of("A trip")));
+    assert_int_equal(reply->sessions[0].messages, 4);
+    assert_int_equal(reply->sessions[0].last_number, 4);
+    uar_reply_free(reply);
     fixture_close(h);
 }
 
@@ -220,6 +246,7 @@ int main(void) {
         fixture_test(what_is_not_there_cannot_be_deleted),
         fixture_test(the_id_of_a_deleted_session_can_be_used_anew),
         fixture_test(a_session_that_runs_is_busy),
+        fixture_test(a_session_is_renamed_while_it_runs_and_the_run_keeps_the_name),
         fixture_test(a_parked_run_goes_with_its_session),
         fixture_test(a_delete_that_was_cut_at_any_commit_is_taken_up_by_the_next_build),
         fixture_test(deleting_again_goes_on_with_what_was_left),
