@@ -89,8 +89,10 @@ static void copy_file(const char *to, const char *from, const char *name) {
 
 /* ---- damage ---- */
 
+enum { FLIP, ZEROS, NOISE, CUT, DAMAGES };
+
 typedef struct damage {
-    enum { FLIP, ZEROS, NOISE, CUT, DAMAGES } what;
+    int what; /* one of the kinds */
     size_t at, len;
     char words[80];
 } damage;

@@ -145,7 +145,8 @@ typedef struct lent_filter {
 } lent_filter;
 
 static lent_filter lend_filter(void) {
-    lent_filter l = { .f = { UAR_MEMORY_GRAPH_FILTER_INIT }, .kind = "thing", .type = "works at" };
+    lent_filter l = { .kind = "thing", .type = "works at" };
+    uar_memory_graph_filter_init(&l.f);
     return l;
 }
 
