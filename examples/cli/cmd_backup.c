@@ -90,6 +90,12 @@ static int copy_one(const app *a, cJSON *answer, const char *folder, const char 
     return code;
 }
 
+static bool has_copies(const cJSON *answer) {
+    const cJSON *item = NULL;
+    cJSON_ArrayForEach(item, answer) if (cJSON_IsString(item)) return true;
+    return false;
+}
+
 static void print_text(const cJSON *answer) {
     const cJSON *item = NULL;
     cJSON_ArrayForEach(item, answer) {
@@ -110,6 +116,8 @@ int cmd_backup(app *a) {
     cJSON *answer = cJSON_CreateObject();
     code = copy_one(a, answer, "state", "state.db", copy_state);
     if (code == CODE_OK) code = copy_one(a, answer, "memory", "memory.db", copy_memory);
+    if (code == CODE_OK && !has_copies(answer))
+        code = report(a, UAR_E_NOT_FOUND, "check --store", "there is neither state nor memory to copy");
     if (code != CODE_OK) {
         cJSON_Delete(answer);
         return code;

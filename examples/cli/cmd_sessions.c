@@ -31,8 +31,13 @@ static void print_session(const app *a, const uar_session *s) {
     text_buffer line = { 0 };
     instant_show(when, s->updated_ms);
     text_add_visible(&line, s->session, false);
-    snprintf(rest, sizeof rest, "  %" PRIu64 " messages  %s\n", s->messages, when);
+    snprintf(rest, sizeof rest, "  %" PRIu64 " messages  %s", s->messages, when);
     text_add_z(&line, rest);
+    if (s->name.ptr != NULL) {
+        text_add_z(&line, "  ");
+        text_add_visible(&line, s->name, false);
+    }
+    text_add_z(&line, "\n");
     output_bytes(line.data, line.len);
     text_free(&line);
 }

@@ -233,9 +233,9 @@ static uar_status rebuild(repair *r, uar_error *err) {
 
 /* ---- the damaged file ---- */
 
-/* From here on nobody else can open it. */
+/* From here on nobody else can open it. Rolled back: to begin writing, SQLite mends the page count of a file that was cut. */
 static uar_status lock_out_others(const sqlite_layer *l, uar_error *err) {
-    int code = sqlite3_exec(l->db, "PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; COMMIT", NULL, NULL, NULL);
+    int code = sqlite3_exec(l->db, "PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; ROLLBACK", NULL, NULL, NULL);
     if (code == SQLITE_OK) return UAR_OK;
     uar_status status = sqlite_explain(l, code, "locking", err);
     if (status == UAR_E_BUSY) sqlite_refuse(l, status, "somebody has the store open, close it first", err);

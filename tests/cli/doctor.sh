@@ -204,6 +204,9 @@ want out_has "Ada lives in Oslo."
 uar --json backup "$WORK/copy"
 want code 2
 want err_has UAR_E_EXISTS
+uar --json --store "$WORK/mistyped" backup "$WORK/nothing"
+want code 6
+want out_is ''
 end
 
 it "memory reindex builds the index anew, and all is found again"

@@ -14,6 +14,8 @@ want code 0
 want out_has '"name":"A trip"'
 uar --json sessions list
 want out_has '"name":"A trip"'
+uar sessions list
+want out_has "  A trip"
 uar --json sessions rename default ""
 want code 0
 want out_has '"name":null'

@@ -336,6 +336,26 @@ static void a_repair_that_is_stopped_changes_nothing(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* SQLite mends the page count of a cut file as soon as somebody begins to write. */
+static void test_R10_a_repair_of_a_cut_file_that_is_stopped_or_fails_changes_nothing(void **state) {
+    (void)state;
+    static const long lengths[] = { 600, 3000, 5 * PAGE, 5 * PAGE + 100 };
+    char before[160], command[400];
+    snprintf(before, sizeof before, "%s-before", path);
+    snprintf(command, sizeof command, "cmp -s '%s' '%s'", path, before);
+    make_store();
+    for (size_t i = sizeof lengths / sizeof lengths[0]; i-- > 0;) {
+        const uar_care_progress progress = { NULL, stop_at_once };
+        uar_store_repair report;
+        uar_store_repair_init(&report);
+        assert_int_equal(truncate(path, lengths[i]), 0);
+        copy_file(path, before);
+        uar_status status = uar_sqlite_repair(&report, path, NULL, NULL, NULL, &progress, NULL);
+        assert_int_equal(status, lengths[i] < PAGE ? UAR_E_CORRUPT : UAR_E_CANCELLED);
+        assert_int_equal(system(command), 0);
+    }
+}
+
 static void what_is_no_store_is_not_repaired(void **state) {
     (void)state;
     uar_store_repair report;
@@ -421,6 +441,7 @@ int main(void) {
         TEST(test_R10_whatever_byte_is_flipped_a_repair_ends_with_good_data_or_a_typed_error),
         TEST(a_repair_of_a_store_that_is_open_elsewhere_is_busy),
         TEST(a_repair_that_is_stopped_changes_nothing),
+        TEST(test_R10_a_repair_of_a_cut_file_that_is_stopped_or_fails_changes_nothing),
         TEST(what_is_no_store_is_not_repaired),
         TEST(a_check_finds_a_changed_record_that_sqlite_takes_for_whole),
         TEST(running_out_of_memory_anywhere_in_a_repair_leaves_the_store_as_it_was),
