@@ -125,11 +125,13 @@ uar_status sqlite_walk_find(sqlite_walk *w, sqlite3_int64 *row, const uar_record
 
 /* ---- all rows ---- */
 
-/* The first row number from `from` on: SQLITE_ROW, SQLITE_DONE or an error. */
+/* The first row number from `from` on: SQLITE_ROW, SQLITE_DONE or an error. Where numbers are out of order, a search may end at
+ * one before `from`, as often as it is made: that is damage. */
 static int next_row(sqlite_walk *w, sqlite3_int64 from, sqlite3_int64 *out) {
     int code = sqlite3_bind_int64(w->behind, 1, from);
     if (code == SQLITE_OK) code = sqlite3_step(w->behind);
     if (code == SQLITE_ROW) *out = sqlite3_column_int64(w->behind, 0);
+    if (code == SQLITE_ROW && *out < from) code = SQLITE_CORRUPT;
     sqlite3_reset(w->behind);
     return code;
 }

@@ -336,6 +336,38 @@ static void a_repair_that_is_stopped_changes_nothing(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+static bool go_on_for_a_while(void *ctx, uint64_t done, uint64_t total) {
+    unsigned *steps = ctx;
+    (void)done, (void)total;
+    return ++*steps < 20000;
+}
+
+static void copy_page(size_t from, size_t to) {
+    unsigned char page[PAGE];
+    assert_true(from != 0 && to != 0);
+    read_page(from, page);
+    write_at((long)(to * PAGE), page, sizeof page);
+}
+
+/* Where row numbers are out of order, a search for the next row may end at one that was read before, again and again. */
+static void test_R10_a_repair_of_rows_out_of_order_comes_to_an_end(void **state) {
+    (void)state;
+    unsigned steps = 0;
+    const uar_care_progress progress = { &steps, go_on_for_a_while };
+    uar_store_repair report;
+    uar_store_repair_init(&report);
+    make_store();
+    size_t leaf[9];
+    for (size_t i = 0; i < 9; i++)
+        leaf[i] = page_of_kind(13, i + 2);
+    copy_page(leaf[1], leaf[5]);
+    copy_page(leaf[2], leaf[6]);
+    ruin_page(leaf[7]);
+    assert_int_equal(uar_sqlite_repair(&report, path, NULL, NULL, NULL, &progress, NULL), UAR_OK);
+    assert_true(report.replaced);
+    assert_true(report.records > RECORDS / 2);
+}
+
 /* SQLite mends the page count of a cut file as soon as somebody begins to write. */
 static void test_R10_a_repair_of_a_cut_file_that_is_stopped_or_fails_changes_nothing(void **state) {
     (void)state;
@@ -441,6 +473,7 @@ int main(void) {
         TEST(test_R10_whatever_byte_is_flipped_a_repair_ends_with_good_data_or_a_typed_error),
         TEST(a_repair_of_a_store_that_is_open_elsewhere_is_busy),
         TEST(a_repair_that_is_stopped_changes_nothing),
+        TEST(test_R10_a_repair_of_rows_out_of_order_comes_to_an_end),
         TEST(test_R10_a_repair_of_a_cut_file_that_is_stopped_or_fails_changes_nothing),
         TEST(what_is_no_store_is_not_repaired),
         TEST(a_check_finds_a_changed_record_that_sqlite_takes_for_whole),
