@@ -38,8 +38,8 @@ void schema_free(schema *s);
 
 /*
  * UAR_OK, or UAR_E_SCHEMA with a message by which a model can correct itself: "/city: expected string, got number". Several
- * faults are joined by "; " as far as there is room. UAR_E_TOO_LARGE: the check would take more steps or levels than are allowed; UAR_E_NOMEM. The value is
- * one made by json_read.
+ * faults are joined by "; " as far as there is room. UAR_E_TOO_LARGE: the check would take more steps or levels than are
+ * allowed; UAR_E_NOMEM. The value is one made by json_read.
  */
 uar_status schema_check(const schema *s, const cJSON *value, uar_error *err);
 

@@ -1,7 +1,8 @@
 /*
  * Owns: the table of what hangs below a root, jobs of deep deletes, and the steps of a sweep.
- * Invariants: nothing is removed before the root was seen at its tombstone's revision; root, twins and job go in one commit,
- * the last one; a step that fails leaves the job.
+ * Invariants: whatever is removed goes in a commit that also checks that the tombstone and its job are there, so a sweep that
+ * another one overtook touches nothing that was made anew under the id; root, twins and job go in one commit, the last one; a
+ * step that fails leaves the job.
  */
 #include "store/sweep.h"
 
@@ -14,6 +15,8 @@
 
 /* Batches that somebody else may disturb in a row before it is called a fault. */
 #define CONFLICTS_MAX 64
+/* Writes at the head of a batch that remove nothing. */
+#define FENCE 2
 
 typedef enum sweep_link {
     LINK_CHILDREN, /* records whose parent is the root; what is below them goes in the same commit */
@@ -188,7 +191,27 @@ static void add_delete_children(store_op *op, uint32_t kind, uar_str owner, uar_
     w->record.parent = parent;
 }
 
+static void add_check(store_op *op, uint32_t kind, uar_str owner, uar_str id, uint64_t revision) {
+    uar_write *w = &op->writes[op->write_count++];
+    w->op = UAR_WRITE_CHECK;
+    w->expected = revision;
+    w->record.kind = kind;
+    w->record.owner = owner;
+    w->record.id = id;
+}
+
 /* ---- batches ---- */
+
+/* Room for `count` writes of a batch, which fails unless tombstone and job are there. */
+static uar_status begin_batch(const sweep *s, store_op *op, size_t count) {
+    uar_str job;
+    uar_status status = sweep_job_id(&job, &op->mem, s->root.kind, s->root.owner, s->root.id);
+    if (status != UAR_OK) return status;
+    if (begin_commit(op, count + FENCE) == NULL) return UAR_E_NOMEM;
+    add_check(op, s->root.kind, s->root.owner, s->root.id, s->root.revision);
+    add_check(op, UAR_RECORD_OUTBOX, uar_str_of(UAR_SYSTEM_OWNER), job, 1);
+    return UAR_OK;
+}
 
 static size_t count_below(const sweep_rule *rule) {
     size_t count = 0;
@@ -208,7 +231,8 @@ static sweep_next commit_batch(sweep *s, sweep_stage asked) {
 static sweep_next remove_children(sweep *s, store_op *op, const sweep_rule *rule) {
     size_t below = count_below(rule), count = op->record_count;
     const uar_record *records = op->records;
-    if (begin_commit(op, count * (below + 1)) == NULL) return failed(op, UAR_E_NOMEM);
+    uar_status status = begin_batch(s, op, count * (below + 1));
+    if (status != UAR_OK) return failed(op, status);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < below; k++)
             add_delete_children(op, rule->below[k], records[i].owner, records[i].id);
@@ -238,11 +262,12 @@ static sweep_next remove_from_index(sweep *s, store_op *op) {
     const uar_record *records = op->records;
     size_t count = op->record_count;
     if (!keep_id(&s->cursor, s->cursor_text, records[count - 1].id)) return failed(op, UAR_E_CORRUPT);
-    if (begin_commit(op, count) == NULL) return failed(op, UAR_E_NOMEM);
+    uar_status status = begin_batch(s, op, count);
+    if (status != UAR_OK) return failed(op, status);
     for (size_t i = 0; i < count; i++)
         if (is_named_by(s, &op->mem, &records[i]))
             add_delete(op, records[i].kind, records[i].owner, records[i].id, records[i].revision);
-    if (op->write_count > 0) return commit_batch(s, SWEEP_AT_LIST);
+    if (op->write_count > FENCE) return commit_batch(s, SWEEP_AT_LIST);
     return go_on(s, op);
 }
 
@@ -255,7 +280,8 @@ static sweep_next begin_branch(sweep *s, store_op *op) {
 
 static sweep_next end_branch(sweep *s, store_op *op, const sweep_rule *rule) {
     arena_dispose(&op->mem);
-    if (begin_commit(op, 1) == NULL) return failed(op, UAR_E_NOMEM);
+    uar_status status = begin_batch(s, op, 1);
+    if (status != UAR_OK) return failed(op, status);
     add_delete(op, rule->kind, s->root.owner, s->branch, s->branch_revision);
     s->branch.len = 0;
     return commit_batch(s, SWEEP_AT_LIST);
@@ -263,7 +289,6 @@ static sweep_next end_branch(sweep *s, store_op *op, const sweep_rule *rule) {
 
 static void next_rule(sweep *s) {
     s->at++;
-    s->conflicts = 0;
     s->cursor.len = 0;
 }
 
@@ -288,19 +313,24 @@ static sweep_next got_branch(sweep *s, store_op *op) {
         return go_on(s, op);
     }
     const uar_record *records = op->records;
-    if (begin_commit(op, op->record_count) == NULL) return failed(op, UAR_E_NOMEM);
+    uar_status status = begin_batch(s, op, op->record_count);
+    if (status != UAR_OK) return failed(op, status);
     for (size_t i = 0; i < op->record_count; i++)
         add_delete(op, records[i].kind, records[i].owner, records[i].id, records[i].revision);
     return commit_batch(s, SWEEP_AT_BRANCH);
 }
 
+/* Somebody was faster: is there still something to remove? */
+static sweep_next look_again(sweep *s, store_op *op) {
+    if (op->status != UAR_E_CONFLICT || ++s->conflicts > CONFLICTS_MAX) return SWEEP_FAILED;
+    s->stage = SWEEP_AT_ROOT;
+    return ask_get(op, s->root.kind, s->root.owner, s->root.id);
+}
+
 static sweep_next got_commit(sweep *s, store_op *op) {
-    if (op->status == UAR_OK)
-        s->removed += op->write_count;
-    else if (op->status != UAR_E_CONFLICT || ++s->conflicts > CONFLICTS_MAX)
-        return SWEEP_FAILED;
-    else if (s->rules[s->at].link == LINK_INDEX)
-        s->cursor.len = 0; /* some of the page are still there */
+    if (op->status != UAR_OK) return look_again(s, op);
+    s->removed += op->write_count - FENCE;
+    s->conflicts = 0;
     s->stage = s->asked;
     return go_on(s, op);
 }
@@ -314,12 +344,14 @@ static const sweep_rule *twin_rule(const sweep *s, size_t number) {
     return NULL;
 }
 
-static sweep_next ask_drop(sweep *s, store_op *op) {
+/* A job without a tombstone goes; the root is at `revision`, 0: it is gone. */
+static sweep_next ask_drop(sweep *s, store_op *op, uint64_t revision) {
     uar_str job;
     arena_dispose(&op->mem);
     uar_status status = sweep_job_id(&job, &op->mem, s->root.kind, s->root.owner, s->root.id);
     if (status != UAR_OK) return failed(op, status);
-    if (begin_commit(op, 1) == NULL) return failed(op, UAR_E_NOMEM);
+    if (begin_commit(op, 2) == NULL) return failed(op, UAR_E_NOMEM);
+    add_check(op, s->root.kind, s->root.owner, s->root.id, revision);
     add_delete(op, UAR_RECORD_OUTBOX, uar_str_of(UAR_SYSTEM_OWNER), job, 1);
     s->stage = SWEEP_AT_DROP;
     return SWEEP_ASKS;
@@ -353,16 +385,13 @@ static sweep_next got_twin(sweep *s, store_op *op) {
     return ask_twin(s, op);
 }
 
-/* Somebody else ended it, or touched a twin: look from the start. */
 static sweep_next got_end(sweep *s, store_op *op) {
     if (op->status == UAR_OK) {
         s->removed += op->write_count - 1; /* the job doesn't count */
         s->stage = SWEEP_AT_FINISHED;
         return SWEEP_DONE;
     }
-    if (op->status != UAR_E_CONFLICT || ++s->conflicts > CONFLICTS_MAX) return SWEEP_FAILED;
-    s->stage = SWEEP_AT_ROOT;
-    return ask_get(op, s->root.kind, s->root.owner, s->root.id);
+    return look_again(s, op); /* somebody else ended it, or touched a twin */
 }
 
 static sweep_next got_drop(sweep *s, store_op *op) {
@@ -394,10 +423,23 @@ static sweep_next go_on(sweep *s, store_op *op) {
                     rule->link == LINK_BRANCHES ? 1 : SWEEP_BATCH);
 }
 
+/* Nothing to remove: it was made anew and lives. One that can't be read is taken for what the job says. */
+static bool is_live(store_op *op) {
+    uar_session session;
+    session_life life;
+    if (op->records->kind != UAR_RECORD_SESSION) return false;
+    return session_decode_whole(&session, &life, &op->mem, op->records, NULL) == UAR_OK && life.mark == SESSION_LIVE;
+}
+
 static sweep_next got_root(sweep *s, store_op *op) {
     bool gone = op->status == UAR_E_NOT_FOUND;
     if (op->status != UAR_OK && !gone) return SWEEP_FAILED;
-    if (gone || op->records->revision != s->root.revision) return ask_drop(s, op);
+    if (gone) return ask_drop(s, op, 0);
+    if (is_live(op)) return ask_drop(s, op, op->records->revision);
+    if (op->records->revision != s->root.revision) {
+        s->stage = SWEEP_AT_FINISHED; /* a later tombstone: the job is its own */
+        return SWEEP_DONE;
+    }
     s->at = 0;
     s->cursor.len = s->branch.len = 0;
     return go_on(s, op);

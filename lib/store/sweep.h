@@ -8,7 +8,8 @@
  * touches nothing.
  *
  * A sweep does no I/O: it is asked for the next store call and looks at its answer. Two sweeps of one root don't disturb each
- * other: a batch that somebody else removed is listed again. What hangs below a kind of root is one table in sweep.c.
+ * other, nor what is made anew under the id: each batch checks that tombstone and job are there, and after a conflict the
+ * sweep looks at the root again. What hangs below a kind of root is one table in sweep.c.
  */
 #ifndef UAR_LIB_STORE_SWEEP_H
 #define UAR_LIB_STORE_SWEEP_H

@@ -99,7 +99,8 @@ typedef struct damage {
 
 /* Half are single bytes. */
 static damage draw_damage(crash_case *c, const victim *v, unsigned count) {
-    damage d = { .what = (int)lots_below(&c->random, 2) == 0 ? FLIP : (int)lots_below(&c->random, DAMAGES) };
+    damage d = { .what = FLIP };
+    if (lots_below(&c->random, 2) != 0) d.what = (int)lots_below(&c->random, DAMAGES);
     size_t width = v->len / count + 1;
     d.at = (size_t)((uint64_t)c->index * v->len / count) + (size_t)lots_below(&c->random, width);
     if (d.at >= v->len) d.at = v->len - 1;
