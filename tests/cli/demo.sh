@@ -49,4 +49,33 @@ want code 0
 want out_has "requirements kept, 0 broken"
 end
 
+it "the persistence layer in a file keeps every requirement, also when its data is opened again"
+mkdir store
+timeout 120 "$BUILD/examples/file_store" store >out 2>err
+code=$?
+want code 0
+want out_has "requirements kept, 0 broken"
+end
+
+it "the persistence layer in a file is whole whenever its program is killed"
+code=0
+for wait in 0.01 0.03 0.05 0.08 0.13 0.21 0.34 0.55; do
+    "$BUILD/examples/file_store" store >/dev/null 2>&1 &
+    victim=$!
+    sleep $wait
+    kill -9 $victim 2>/dev/null
+    wait $victim 2>/dev/null
+done
+timeout 120 "$BUILD/examples/file_store" store >out 2>err || code=$?
+want code 0
+want out_has "requirements kept, 0 broken"
+end
+
+it "the persistence layer in a file refuses a file that was changed"
+printf x | dd of=store/records bs=1 seek=100 conv=notrunc 2>/dev/null
+code=0
+timeout 120 "$BUILD/examples/file_store" store >out 2>err || code=$?
+want code 1
+end
+
 plan

@@ -48,10 +48,18 @@ static const sqlite3_io_methods *real_of(sqlite3_file *file) {
 
 /* ---- the points ---- */
 
+/* Up to the last sector's edge before the middle: a sector is written or it isn't, and so is a short write within one. */
+static int torn_length(int len, sqlite3_int64 at) {
+    enum { SECTOR = 512 };
+    sqlite3_int64 edge = (at + len / 2) / SECTOR * SECTOR;
+    return edge > at ? (int)(edge - at) : 0;
+}
+
 static int shim_write(sqlite3_file *file, const void *bytes, int len, sqlite3_int64 at) {
     shim_file *f = shim_of(file);
     if (is_due(f->is_log && f->is_dirty)) {
-        if (armed.torn) (void)real_of(file)->xWrite(f->real, bytes, len / 2, at);
+        int part = armed.torn ? torn_length(len, at) : 0;
+        if (part > 0) (void)real_of(file)->xWrite(f->real, bytes, part, at);
         die();
     }
     f->is_dirty = true;

@@ -14,7 +14,7 @@
 /* What a program reads from its environment when it starts. Numbers count from 1; 0 or absent: never. */
 #define KILL_VFS_AT "UAR_CRASH_AT"         /* die before the point of this number is done */
 #define KILL_VFS_INSIDE "UAR_CRASH_INSIDE" /* 1: count only the points that are inside a commit */
-#define KILL_VFS_TORN "UAR_CRASH_TORN"     /* 1: if it is a write, its first half is done */
+#define KILL_VFS_TORN "UAR_CRASH_TORN"     /* 1: if it is a write, sectors of its first half are done */
 #define KILL_VFS_COUNT "UAR_CRASH_COUNT"   /* write "all inside" to this file at exit */
 
 typedef struct kill_point {
