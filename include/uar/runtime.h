@@ -76,8 +76,8 @@ UAR_API void uar_builder_event_sink(uar_builder *b, const uar_event_sink *sink);
 UAR_API void uar_builder_memory(uar_builder *b, uar_memory *memory);
 /**
  * Build. Consumes the builder either way, and on failure destroys all that it took over. Opens the persistence layer and
- * may wait for it. Every mistake above surfaces here, named in `err`. UAR_E_STORE_CONFLICT if memory and state share a
- * directory.
+ * may wait for it. What an earlier process left open is looked for by a worker, which may call the layer before this
+ * returns. Every mistake above surfaces here, named in `err`. UAR_E_STORE_CONFLICT if memory and state share a directory.
  */
 UAR_API uar_status uar_builder_build(uar_runtime **out, uar_builder *b, uar_error *err);
 

@@ -36,7 +36,7 @@ static scene_plan plans[] = {
 static kill_point draw(crash_case *c, const scene_plan *plan) {
     kill_point p = { .at = 0 };
     uint64_t lot = lots_next(&c->random);
-    bool in_order = cases_are_full() && c->index < (unsigned)plan->points.all;
+    bool in_order = cases_are_full() && !plan->early && c->index < (unsigned)plan->points.all;
     p.inside = !in_order && c->index % 2 == 0;
     p.at =
         1 + (in_order ? (long)c->index : (long)(lot % (uint64_t)(p.inside ? plan->points.inside : plan->points.all)));

@@ -73,7 +73,7 @@ typedef struct held {
 
 typedef struct world {
     fault_port *port;
-    uar_runtime *rt;
+    _Atomic(uar_runtime *) rt; /* NULL until build has returned, which workers may call before */
     uar_threading threading;
     const uar_persistence *inner; /* outlives the runtime */
     const char *path;             /* if set: an SQLite store in this file instead, without faults of its own */
@@ -298,6 +298,7 @@ static inline void call_inside(world *w, uar_run_id run, bool restricted) {
 /* True if the call is to go on as if nothing were. */
 static inline bool act_inside(world *w, way v, uar_run_id run, bool restricted) {
     if (v != WAY_REENTER && v != WAY_CANCEL) return false;
+    if (w->rt == NULL) return true;
     if (v == WAY_REENTER) {
         call_inside(w, run, restricted);
     } else {
@@ -762,7 +763,10 @@ static inline uar_status world_build(world *w) {
     uar_builder_event_sink(b, &sink);
     uar_builder_memory(b, w->memory);
     uar_error err = UAR_ERROR_INIT;
-    return uar_builder_build(&w->rt, b, &err);
+    uar_runtime *rt = NULL;
+    uar_status status = uar_builder_build(&rt, b, &err);
+    w->rt = rt;
+    return status;
 }
 
 static inline void world_must_build(world *w) {
